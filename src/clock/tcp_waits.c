@@ -31,12 +31,15 @@ struct half {
     int64_t syn_ns;
     uint32_t syn_seq, syn_number;
     /* received; INT64_MIN: none */
-    int64_t unacked_ns; /* the oldest that the host has not acknowledged */
-    uint32_t unacked;   /* number of that packet */
-    int64_t data_ns;    /* the latest */
-    int64_t closed_ns;  /* since when its sender's window is closed */
-    int64_t ack_ns;     /* the latest acknowledgement without data */
-    uint32_t ack_sent;  /* number of that packet where it was sent, or LULL_NONE */
+    int64_t unacked_ns;             /* the oldest that the host has not acknowledged */
+    int64_t data_ns;                /* the latest */
+    uint32_t unacked, came, closed; /* numbers of these packets */
+    uint32_t data_end;              /* after the last byte */
+    uint32_t answered;              /* what the host acknowledged last, if has_answered */
+    bool has_answered;
+    int64_t closed_ns; /* since when its sender's window is closed */
+    int64_t ack_ns;    /* the latest acknowledgement without data */
+    uint32_t ack_sent; /* number of that packet where it was sent, or LULL_NONE */
     /* the packet that opened a window last, which may come in on several devices */
     int64_t opened_ns, opened_since_ns;
     /* the packet that came last of what was sent again, with the number of what had it first; LULL_NONE: none has */
@@ -80,7 +83,8 @@ struct lull_tcp_waits {
     struct lull_map
         by_lost; /* of packets whose bytes were sent again: number → note of the last time */
     LULL_VEC(struct arrivals) arrivals;
-    struct lull_map by_original;    /* number of the packet that was lost, or late → its arrivals */
+    struct lull_map
+        by_original; /* number of the packet that was lost, or late, and the first byte of a part of it → arrivals */
     LULL_VEC(struct resent) resent; /* by flow */
     struct lull_map by_timer;       /* packets that timers sent: number → their times */
     LULL_VEC(int64_t) timer_ns;
@@ -130,6 +134,7 @@ static void forget_received(struct half *half)
     half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns =
         half->ack_late_ns = INT64_MIN;
     half->ack_sent = half->late_original = LULL_NONE;
+    half->has_answered = false;
 }
 
 static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits, uint64_t key,
@@ -182,17 +187,22 @@ static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wa
     }
 }
 
-/* The packet acknowledges what came in the one with the number `delayed`. */
-static void note_delayed(struct lull_tcp_waits *waits, uint32_t number, uint32_t delayed,
-                         int64_t first_ns, int64_t last_ns)
+/* A timer sends the packet; the one with the number `delayed` had started it. */
+static void note_timer(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
+                       uint32_t delayed, int64_t first_ns, int64_t last_ns)
 {
-    note(waits, number, LULL_TCP_DELAYED_ACK, first_ns, last_ns, 0);
+    note(waits, number, kind, first_ns, last_ns, 0);
     waits->notes.items[lull_map_find(&waits->by_number, number)].delayed = delayed;
 }
 
 static bool is_data(const struct lull_net_packet *packet)
 {
     return packet->has_numbers ? packet->tcp_flags & PSH : packet->payload > 0;
+}
+
+static bool is_after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
 }
 
 /* How many numbers the packet takes in its sequence; of bytes that are not counted, one. */
@@ -266,6 +276,22 @@ static bool is_delayed(const struct lull_tcp_waits *waits, uint32_t number)
     return found && found->kind == LULL_TCP_DELAYED_ACK;
 }
 
+/* A packet without data that a timer sends: an acknowledgement, or what asks whether the window is still closed. That one has
+ * a number that is acknowledged already. */
+static void timer_sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                       const struct half *half, const struct half *peer)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    if (peer->closed_ns != INT64_MIN && half->pieces.has_acked &&
+        packet->seq + 1 == half->pieces.acked) {
+        note_timer(waits, fact->number, LULL_TCP_ZERO_WINDOW, peer->closed, peer->closed_ns,
+                   packet->time_ns);
+    } else if (peer->unacked_ns != INT64_MIN && packet->time_ns - peer->unacked_ns >= DELAYED_NS) {
+        note_timer(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked, peer->unacked_ns,
+                   packet->time_ns);
+    }
+}
+
 /* An acknowledgement that a timer sends, or what waited for one. */
 static void after_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                            struct half *half, struct half *peer)
@@ -273,9 +299,8 @@ static void after_received(struct lull_tcp_waits *waits, const struct lull_packe
     const struct lull_net_packet *packet = fact->packet;
     const int64_t t = packet->time_ns;
     if (!is_data(packet) && !(packet->tcp_flags & (FIN | RST)) && fact->in_interrupt &&
-        fact->context_cause == LULL_CAUSE_TIMER && peer->unacked_ns != INT64_MIN &&
-        t - peer->unacked_ns >= DELAYED_NS) {
-        note_delayed(waits, fact->number, peer->unacked, peer->unacked_ns, t);
+        fact->context_cause == LULL_CAUSE_TIMER) {
+        timer_sent(waits, fact, half, peer);
     }
     if (is_data(packet) && fact->in_interrupt && is_delayed(waits, peer->ack_sent) &&
         t - peer->ack_ns < AT_ONCE_NS) {
@@ -291,8 +316,32 @@ static void after_received(struct lull_tcp_waits *waits, const struct lull_packe
     peer->ack_late_ns = INT64_MIN;
     peer->ack_sent = LULL_NONE;
     if (packet->tcp_flags & ACK) {
-        peer->unacked_ns = INT64_MIN;
+        /* Several may come before the first of them is acknowledged. */
+        peer->unacked_ns = peer->unacked_ns != INT64_MIN && is_after(peer->data_end, packet->ack)
+                               ? peer->data_ns
+                               : INT64_MIN;
+        peer->unacked = peer->came;
+        peer->answered = packet->ack;
+        peer->has_answered = true;
     }
+}
+
+/* Bytes came. What brings the first that is not acknowledged may do so for the second time: there was no room. */
+static void data_received(struct half *half, const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const uint32_t end = packet->seq + length_of(packet);
+    const bool is_next = half->has_answered && !is_after(packet->seq, half->answered) &&
+                         is_after(end, half->answered);
+    if (half->unacked_ns == INT64_MIN || is_next) {
+        half->unacked_ns = packet->time_ns;
+        half->unacked = fact->number;
+        half->data_end = end;
+    } else if (is_after(end, half->data_end)) {
+        half->data_end = end;
+    }
+    half->data_ns = packet->time_ns;
+    half->came = fact->number;
 }
 
 static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact)
@@ -317,13 +366,15 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
 
 /* A copy came of what was sent again at that note. Once as many have come as were sent, none was lost: it was the first that
  * ended the wait, and sending it again had no part in it. */
-static void count_arrival(struct lull_tcp_waits *waits, uint32_t number, uint32_t sent,
-                          uint32_t original, const struct lull_tcp_wait_note *last)
+static void count_arrival(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                          uint32_t sent, uint32_t original, const struct lull_tcp_wait_note *last)
 {
-    const uint32_t at = lull_map_find(&waits->by_original, original);
+    const uint64_t key = (uint64_t)original << 32 | fact->packet->seq;
+    const uint32_t at = lull_map_find(&waits->by_original, key);
     if (at == LULL_MAP_NONE) {
-        lull_map_insert(&waits->by_original, original, waits->arrivals.count);
-        lull_vec_push(&waits->arrivals, (struct arrivals){.first = number, .last_sent = sent});
+        lull_map_insert(&waits->by_original, key, waits->arrivals.count);
+        lull_vec_push(&waits->arrivals,
+                      (struct arrivals){.first = fact->number, .last_sent = sent});
         return;
     }
     struct arrivals *arrivals = &waits->arrivals.items[at];
@@ -355,7 +406,7 @@ static void note_as_sent(struct lull_tcp_waits *waits, struct half *half,
         note(waits, number, again.kind, again.first_ns, again.last_ns, again.times);
         const uint32_t last = lull_map_find(&waits->by_lost, original);
         if (last != LULL_MAP_NONE) {
-            count_arrival(waits, number, sent, original, &waits->notes.items[last]);
+            count_arrival(waits, fact, sent, original, &waits->notes.items[last]);
             half->late_seq = fact->packet->seq;
             half->late_length = length_of(fact->packet);
             half->late_original = original;
@@ -372,7 +423,7 @@ static void note_copy(struct lull_tcp_waits *waits, struct half *half,
     if (half->late_original != LULL_NONE && packet->skb && packet->skb != half->late_skb &&
         packet->seq == half->late_seq && length_of(packet) == half->late_length) {
         half->late_skb = packet->skb;
-        count_arrival(waits, fact->number, fact->number, half->late_original,
+        count_arrival(waits, fact, fact->number, half->late_original,
                       &waits->notes.items[lull_map_find(&waits->by_lost, half->late_original)]);
     }
 }
@@ -418,6 +469,7 @@ static void window_received(struct lull_tcp_waits *waits, const struct lull_pack
     const int64_t t = packet->time_ns;
     if (packet->window == 0 && half->closed_ns == INT64_MIN) {
         half->closed_ns = t;
+        half->closed = fact->number;
     } else if (packet->window != 0 && half->closed_ns != INT64_MIN) {
         note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->closed_ns, t, 0);
         half->opened_ns = t;
@@ -453,9 +505,7 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
     if (packet->tcp_flags & SYN) {
         forget_received(half); /* of a connection between the same ports before */
     } else if (is_data(packet)) {
-        half->data_ns = packet->time_ns;
-        half->unacked = half->unacked_ns == INT64_MIN ? fact->number : half->unacked;
-        half->unacked_ns = half->unacked_ns == INT64_MIN ? packet->time_ns : half->unacked_ns;
+        data_received(half, fact);
     } else if (!(packet->tcp_flags & (FIN | RST)) &&
                (!is_delayed(waits, half->ack_sent) ||
                 packet->time_ns - half->ack_ns >= LULL_TCP_AGAIN_NS)) {
@@ -538,7 +588,7 @@ static void acknowledged(struct lull_tcp_waits *waits, uint32_t sent, uint32_t r
     const struct resent *data = resent_of(waits, reverse);
     const int64_t sent_ns = waits->timer_ns.items[found];
     if (data->has_arrived && sent_ns - data->arrived_ns >= DELAYED_NS) {
-        note_delayed(waits, sent, data->arrived, data->arrived_ns, sent_ns);
+        note_timer(waits, sent, LULL_TCP_DELAYED_ACK, data->arrived, data->arrived_ns, sent_ns);
     }
 }
 

@@ -20,7 +20,7 @@ struct lull_tcp_wait_note {
     uint8_t kind;     /* enum lull_tcp_wait_kind */
     bool is_nagle;    /* DELAYED_ACK: its receiver sent more as soon as it came */
     bool is_before;   /* DELAYED_ACK: the packet answers what its receiver sent then */
-    uint32_t delayed; /* DELAYED_ACK: number of the packet that came at first_ns, or LULL_NONE */
+    uint32_t delayed; /* of the packet that came at first_ns and started a timer, or LULL_NONE */
     uint32_t lost; /* of what is sent again: number of the packet that had it first, or LULL_NONE */
 };
 

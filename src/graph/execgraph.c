@@ -290,8 +290,8 @@ static void set_first_sender(struct packet_note *note, uint32_t line, int64_t ti
     }
 }
 
-/* The timer of a delayed acknowledgement was started when that came which it acknowledges: what it waited for
- * before is who sent that. */
+/* The timer of a delayed acknowledgement was started when that came which it acknowledges, the one that probes a window when
+ * it was closed: what it waited for before is who sent that. */
 static void link_delayed(struct lull_execgraph *eg, uint32_t number)
 {
     const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, number);

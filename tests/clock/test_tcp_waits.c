@@ -547,9 +547,34 @@ static void test_prompt_ack(void)
 
     connect_both(&wire);
     comes(&wire, SERVER, 11 * MS, half, sends(&wire, CLIENT, 10 * MS, half));
-    plain(&wire, sends(&wire, SERVER, 70 * MS, (struct shape){.seq = 500}));
-    plain(&wire,
-          sends(&wire, SERVER, 170 * MS, (struct shape){.seq = 500, .context = LULL_CAUSE_TIMER}));
+    plain(&wire, sends(&wire, SERVER, 70 * MS, (struct shape){.seq = 500, .ack = 150}));
+    plain(&wire, sends(&wire, SERVER, 170 * MS,
+                       (struct shape){.seq = 500, .ack = 150, .context = LULL_CAUSE_TIMER}));
+    end(&wire);
+}
+
+/* Three packets come before the first two are acknowledged; the third is later. Then there is no room for one, which comes
+ * again. */
+static void test_partial_ack(void)
+{
+    struct wire wire = start();
+    const struct shape timer = {.seq = 500, .ack = 250, .context = LULL_CAUSE_TIMER};
+    struct shape again = timer;
+
+    connect_both(&wire);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct shape data = {.seq = 100 + 50 * i, .bytes = 50};
+        comes(&wire, SERVER, (11 + i) * MS, data, sends(&wire, CLIENT, (10 + i) * MS, data));
+    }
+    plain(&wire, sends(&wire, SERVER, 14 * MS, (struct shape){.seq = 500, .ack = 200}));
+    noted(&wire, sends(&wire, SERVER, 53 * MS, timer), LULL_TCP_DELAYED_ACK, 13 * MS, 53 * MS, 0);
+
+    comes(&wire, SERVER, 61 * MS, (struct shape){.seq = 250, .bytes = 50}, LULL_NONE);
+    plain(&wire, sends(&wire, SERVER, 61 * MS + 1, (struct shape){.seq = 500, .ack = 250}));
+    comes(&wire, SERVER, 261 * MS, (struct shape){.seq = 250, .bytes = 50}, LULL_NONE);
+    again.ack = 300;
+    noted(&wire, sends(&wire, SERVER, 301 * MS, again), LULL_TCP_DELAYED_ACK, 261 * MS, 301 * MS,
+          0);
     end(&wire);
 }
 
@@ -602,6 +627,7 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
     g_test_add_func("/clock/tcp-waits/one-end", test_one_end);
     g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);
+    g_test_add_func("/clock/tcp-waits/partial-ack", test_partial_ack);
     g_test_add_func("/clock/tcp-waits/window", test_window);
     g_test_add_func("/clock/tcp-waits/words", test_words);
     return g_test_run();

@@ -23,21 +23,20 @@ static size_t whole_small(size_t size)
     return (size + SMALL_PAGES - 1) & ~(SMALL_PAGES - 1);
 }
 
-static void *map(size_t size)
+static void *map(size_t size, int protection)
 {
-    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *mapped = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {
         g_error("lull_pages: no memory for %zu bytes", size);
     }
     return mapped;
 }
 
-/* `size` is a multiple of LULL_HUGE_PAGE. */
-static void *map_huge(size_t size)
+/* Where a huge page can start. `size` is a multiple of LULL_HUGE_PAGE. */
+static void *map_aligned(size_t size, int protection)
 {
     g_assert(size <= G_MAXSIZE - LULL_HUGE_PAGE);
-    char *mapped = map(size + LULL_HUGE_PAGE);
+    char *mapped = map(size + LULL_HUGE_PAGE, protection);
     const size_t before = whole((uintptr_t)mapped) - (uintptr_t)mapped;
     if (before) {
         munmap(mapped, before);
@@ -45,8 +44,14 @@ static void *map_huge(size_t size)
     if (before < LULL_HUGE_PAGE) {
         munmap(mapped + before + size, LULL_HUGE_PAGE - before);
     }
-    madvise(mapped + before, size, MADV_HUGEPAGE); /* or not: it is memory all the same */
     return mapped + before;
+}
+
+static void *map_huge(size_t size)
+{
+    void *mapped = map_aligned(size, PROT_READ | PROT_WRITE);
+    madvise(mapped, size, MADV_HUGEPAGE); /* or not: it is memory all the same */
+    return mapped;
 }
 
 void *lull_pages_new(size_t size)
@@ -76,6 +81,31 @@ static size_t mapped_size(size_t size)
     return size < LEAST_MAPPED ? 0 : size < LULL_HUGE_PAGE ? whole_small(size) : whole(size);
 }
 
+static void *map_new(size_t size)
+{
+    return size < LULL_HUGE_PAGE ? map(size, PROT_READ | PROT_WRITE) : map_huge(size);
+}
+
+/* Moves the pages and has more of them, all in one mapping: Linux before 6.17 moves no two at once. NULL if the
+ * system does not; what the memory was to become may be gone then, the memory itself is not. */
+static void *extend(void *memory, size_t before, size_t after)
+{
+    void *moved = MAP_FAILED;
+    if (after < LULL_HUGE_PAGE) {
+        moved = mremap(memory, before, after, MREMAP_MAYMOVE);
+    } else {
+        void *reserved = map_aligned(after, PROT_NONE);
+        moved = mremap(memory, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, reserved);
+    }
+    if (moved == MAP_FAILED) {
+        return NULL;
+    }
+    if (after >= LULL_HUGE_PAGE) {
+        madvise(moved, after, MADV_HUGEPAGE);
+    }
+    return moved;
+}
+
 void *lull_growing_resize(void *memory, size_t size, size_t new_size)
 {
     const size_t before = mapped_size(size), after = mapped_size(new_size);
@@ -89,15 +119,11 @@ void *lull_growing_resize(void *memory, size_t size, size_t new_size)
         munmap((char *)memory + after, before - after);
         return memory;
     }
-    void *moved = after == 0               ? g_malloc(new_size)
-                  : after < LULL_HUGE_PAGE ? map(after)
-                                           : map_huge(after);
-    if (before > 0 && after > before) {
-        /* Its pages, which takes the place of as much of what was mapped. */
-        if (mremap(memory, before, before, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == moved) {
-            return moved;
-        }
+    void *moved = before > 0 && after > before ? extend(memory, before, after) : NULL;
+    if (moved) {
+        return moved;
     }
+    moved = after == 0 ? g_malloc(new_size) : map_new(after);
     if (memory) {
         memcpy(moved, memory, MIN(size, new_size));
     }

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -52,6 +53,43 @@ static void test_growing(void)
         }
     }
     lull_growing_free(NULL, 0);
+}
+
+/* The memory lies in one mapping of those that the kernel lists. */
+static bool is_one_mapping(const void *memory, size_t size)
+{
+    g_autofree char *maps = NULL;
+    g_assert_true(g_file_get_contents("/proc/self/maps", &maps, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(maps, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        char *rest = NULL;
+        const uint64_t start = g_ascii_strtoull(*line, &rest, 16);
+        const uint64_t end = *rest == '-' ? g_ascii_strtoull(rest + 1, NULL, 16) : 0;
+        if (start <= (uintptr_t)memory && (uintptr_t)memory < end) {
+            return (uintptr_t)memory + size <= end;
+        }
+    }
+    return false;
+}
+
+/* However often it grew: mremap() of Linux before 6.17 does not move what lies in two. */
+static void test_one_mapping(void)
+{
+    const size_t first = 100000;
+    size_t size = first;
+    uint8_t *memory = lull_growing_resize(NULL, 0, size);
+    memset(memory, 1, size);
+    while (size < 20 * LULL_HUGE_PAGE) {
+        const size_t more = size + size / 2;
+        memory = lull_growing_resize(memory, size, more);
+        memset(memory + size, 1, more - size);
+        size = more;
+        g_assert_true(size < (128 << 10) || is_one_mapping(memory, size));
+    }
+    for (size_t at = 0; at < size; at += 101) {
+        g_assert_cmpuint(memory[at], ==, 1);
+    }
+    lull_growing_free(memory, size);
 }
 
 /* A vector through all of that: trimmed on the way, and given away in the end. */
@@ -105,6 +143,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/pages/sizes", test_sizes);
     g_test_add_func("/base/pages/growing", test_growing);
+    g_test_add_func("/base/pages/one-mapping", test_one_mapping);
     g_test_add_func("/base/vec/all", test_vector);
     g_test_add_func("/base/arena/large", test_large_arena);
     return g_test_run();

@@ -77,15 +77,23 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     }
 }
 
+static void add_call(struct states_kernel *kernel, uint32_t task, int64_t start_ns, int64_t end_ns,
+                     uint32_t name)
+{
+    struct track *track = track_of_task(kernel, task);
+    if (track && start_ns < end_ns) {
+        lull_vec_push(&track->calls,
+                      (struct piece){.start_ns = start_ns, .end_ns = end_ns, .call = name});
+    }
+}
+
 static void on_call(void *user, const struct lull_syscall_fact *fact)
 {
-    struct states_kernel *kernel = user;
-    struct track *track = track_of_task(kernel, fact->task);
-    if (track && fact->start_ns < fact->end_ns) {
-        lull_vec_push(
-            &track->calls,
-            (struct piece){.start_ns = fact->start_ns, .end_ns = fact->end_ns, .call = fact->name});
+    if (fact->is_taken) {
+        add_call(user, fact->thread, fact->start_ns, fact->taken_ns, fact->name);
     }
+    add_call(user, fact->task, fact->is_taken ? fact->taken_ns : fact->start_ns, fact->end_ns,
+             fact->name);
 }
 
 struct states_kernel *states_kernel_new(struct lull_session *session)

@@ -129,8 +129,6 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     }
     if (fact->continues != LULL_NONE) {
         lull_graph_link_same(eg->graph, fact->continues, fact->task, fact->end_ns);
-        lull_map_insert(&eg->thread_of, fact->task, (uint32_t)eg->threads.count);
-        lull_vec_push(&eg->threads, (struct thread_note){fact->end_ns, fact->continues});
     }
     if (!wakeup) {
         return;
@@ -456,8 +454,6 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_map_free(&eg->lease_of);
     lull_vec_free(&eg->open_waits);
     lull_map_free(&eg->open_of);
-    lull_vec_free(&eg->threads);
-    lull_map_free(&eg->thread_of);
     lull_vec_free(&eg->raisers);
     lull_map_free(&eg->raiser_of);
     lull_wait_reasons_clear(&eg->reasons);

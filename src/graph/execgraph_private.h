@@ -150,12 +150,6 @@ struct quota_clock {
     uint64_t function; /* of those timers */
 };
 
-/* A thread that called exec(): since then its process's leader is what it was. */
-struct thread_note {
-    int64_t time_ns;
-    uint32_t task;
-};
-
 #define UNKNOWN_HOLDER (LULL_NONE - 1)
 
 struct lull_execgraph {
@@ -183,9 +177,7 @@ struct lull_execgraph {
     LULL_VEC(struct open_note) open_waits; /* until the end of the trace */
     struct lull_map open_of;               /* task → one of these */
     LULL_VEC(struct raiser_note) raisers;
-    struct lull_map raiser_of; /* evidence → one of these */
-    LULL_VEC(struct thread_note) threads;
-    struct lull_map thread_of;            /* task → the last that it was before */
+    struct lull_map raiser_of;            /* evidence → one of these */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */

@@ -25,24 +25,11 @@ static struct lull_spans *use_calls(struct lull_execgraph *eg, uint32_t task)
     return &eg->calls.items[task];
 }
 
-/* Of a call that the task ended, and another thread had started, what was that thread's. */
-static void note_thread(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
-{
-    const uint32_t number = lull_map_find(&eg->thread_of, fact->task);
-    if (number == LULL_MAP_NONE || fact->start_ns == INT64_MIN) {
-        return;
-    }
-    const struct thread_note note = eg->threads.items[number];
-    if (fact->start_ns < note.time_ns && note.time_ns <= fact->end_ns) {
-        lull_spans_add(use_calls(eg, note.task),
-                       (struct lull_span){fact->start_ns, note.time_ns, fact->name});
-    }
-}
-
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
-    if (eg->threads.count) {
-        note_thread(eg, fact);
+    if (fact->is_taken) {
+        lull_spans_add(use_calls(eg, fact->thread),
+                       (struct lull_span){fact->start_ns, fact->taken_ns, fact->name});
     }
     struct lull_spans *calls = use_calls(eg, fact->task);
     if (calls->marks.count == 0) {
@@ -51,8 +38,8 @@ void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *
     }
     /* A call that never returns, exit, is reported when it starts. */
     const bool is_last = fact->is_open && fact->end_ns == fact->start_ns;
-    lull_spans_add(
-        calls, (struct lull_span){fact->start_ns, is_last ? INT64_MAX : fact->end_ns, fact->name});
+    lull_spans_add(calls, (struct lull_span){fact->is_taken ? fact->taken_ns : fact->start_ns,
+                                             is_last ? INT64_MAX : fact->end_ns, fact->name});
 }
 
 /* Threads that the kernel makes in a program that wants an io_uring, or virtual devices: they are born in the kernel and

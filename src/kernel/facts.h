@@ -320,7 +320,11 @@ struct lull_syscall_fact {
     int64_t ret;      /* valid if has_ret */
     int32_t error;    /* the errno that it means, positive; 0: none */
     bool has_ret;
-    bool is_open;                   /* has not ended as far as the trace shows */
+    bool is_open;  /* has not ended as far as the trace shows */
+    bool is_taken; /* by the task, from `thread`, at taken_ns: an exec(), as
+                                       lull_state_fact.continues says */
+    uint32_t thread;
+    int64_t taken_ns;
     const struct lull_io *io;       /* or NULL */
     const struct lull_futex *futex; /* or NULL */
 };

@@ -274,7 +274,7 @@ void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
 /* The call that the thread is in is the leader's now; what it did before is over. */
-void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader);
+void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader, int64_t t);
 /* Says of a task's call again that it started. */
 void calls_go_on(struct lull_model *model, uint32_t task, int32_t c, int64_t t);
 /* Reading is over. */

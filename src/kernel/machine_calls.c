@@ -246,6 +246,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     model->tasks.items[task].call = number;
     struct call *call = &model->calls.items[number];
     call->task = task;
+    call->taken_ns = INT64_MIN;
     call->file = call->to_file = LULL_NONE;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
@@ -274,6 +275,9 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
         .start_ns = call->start_ns,
         .end_ns = MAX(end_ns, call->start_ns),
         .is_open = true,
+        .is_taken = call->taken_ns != INT64_MIN,
+        .thread = call->thread,
+        .taken_ns = call->taken_ns,
         .io = has_io ? io : NULL,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
@@ -435,6 +439,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                                .number = -1,
                                .may_be_32bit = may_be_32bit(machine, call_class, known),
                                .start_ns = INT64_MIN,
+                               .taken_ns = INT64_MIN,
                                .file = LULL_NONE,
                                .to_file = LULL_NONE};
     }
@@ -453,6 +458,9 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .end_ns = t,
         .ret = ret,
         .has_ret = HAS(ret),
+        .is_taken = call->taken_ns != INT64_MIN,
+        .thread = call->thread,
+        .taken_ns = call->taken_ns,
         .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
@@ -576,7 +584,7 @@ void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
     give_up(model, task, start_ns);
 }
 
-void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader)
+void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader, int64_t t)
 {
     struct task *from = &model->tasks.items[thread], *to = &model->tasks.items[leader];
     if (model->wanted.syscall) {
@@ -590,7 +598,10 @@ void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader
     to->sent_number = from->sent_number;
     from->syscall = from->call = LULL_NONE;
     if (to->call != LULL_NONE) {
-        model->calls.items[to->call].task = leader;
+        struct call *call = &model->calls.items[to->call];
+        call->task = leader;
+        call->thread = thread;
+        call->taken_ns = t;
     }
 }
 

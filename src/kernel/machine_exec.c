@@ -94,7 +94,7 @@ static void take_over(struct lull_model *model, struct machine *machine, int32_t
     to->renamed_ns = t; /* by which name it goes on is not known yet */
     to->is_compat = from->is_compat;
     memset(to->said, 0, sizeof to->said);
-    calls_taken_over(model, thread, leader);
+    calls_taken_over(model, thread, leader, t);
     if (model->follows_files) {
         files_taken_over(model, thread, leader, t);
     }

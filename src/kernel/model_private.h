@@ -173,6 +173,9 @@ struct call {
     bool may_be_32bit; /* what it returns may be an address that looks negative */
     int64_t start_ns;
     struct call_args args;
+    int64_t
+        taken_ns; /* then the task became what `thread` was, which had started it; INT64_MIN: it has itself */
+    uint32_t thread;
     uint32_t file, to_file; /* of args.fd and args.to_fd when it started, or LULL_NONE */
     GString *path;
     uint32_t next_free;

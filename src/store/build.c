@@ -96,7 +96,11 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct store_build *build = user;
     const uint32_t row = build_task_row(build, fact->task);
-    if (fact->state == LULL_STATE_NONE && store_writer_is_empty(build->writer, row)) {
+    if (fact->continues !=
+        LULL_NONE) { /* it had ended before, though that may not have been seen */
+        store_writer_append(build->writer, row, fact->end_ns, LULL_STORE_NONE, LULL_NONE,
+                            LULL_NONE);
+    } else if (fact->state == LULL_STATE_NONE && store_writer_is_empty(build->writer, row)) {
         /* What made it shows that it was not there before. */
         build_task(build, fact->task)->is_found = !fact->wakeup;
     } else if (fact->state == LULL_STATE_PREEMPTED) {

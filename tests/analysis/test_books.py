@@ -15,6 +15,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', 'lib')]
 import jsonl_to_ctf  # noqa: E402
 from books import Machine  # noqa: E402
+from store.store_file import Store  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -122,10 +123,25 @@ def check_runs(name, asked, trace):
     same(f'{name} cputop', total, {row['process']['tid']: row['cpu_ns'] for row in found if row['cpu_ns']})
 
 
+def check_store(name, machine, trace):
+    """What the time view shows: who ran for how long. Nothing was lost."""
+    environment = {**os.environ, 'XDG_CACHE_HOME': trace + '.cache'}
+    done = subprocess.run([lull, 'index', '--json', trace], capture_output=True, text=True, check=True, env=environment)
+    ran, found = collections.Counter(), collections.Counter()
+    for thread, _, _, since, until in machine.runs:
+        ran[thread.tid] += until - since
+    for row in Store(json.loads(done.stdout)['path']).of('task'):
+        for start, end, state, *_ in row.intervals:
+            if state in ('user', 'syscall', 'lost'):
+                found[row.tid if state != 'lost' else 'lost'] += end - start
+    same(f'{name} time view', +ran, +found)
+
+
 def check(seed, folder):
     machine = Machine(seed, 1200, cpus=1 + seed % 3, has_contexts=seed % 2 == 0)
     trace = os.path.join(folder, str(seed))
     jsonl_to_ctf.write_trace(machine.events, trace)
+    check_store(f'machine {seed}', machine, trace)
     for number in range(3):
         asked = Question(machine, random.Random(f'{seed} {number}'))
         name = f'machine {seed}, ' + ' '.join(map(str, asked.options))

@@ -49,6 +49,12 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     g_string_append_printf(f->log, "%d: %d %s since %d%s\n", (int)fact->end_ns,
                            tid_of(f->model, fact->task), lull_model_label(f->model, fact->name),
                            (int)fact->start_ns, fact->is_open ? " open" : "");
+    if (fact->is_taken) {
+        g_string_insert(f->log, (gssize)f->log->len - 1, ", until ");
+        g_autofree char *until =
+            g_strdup_printf("%d by %d", (int)fact->taken_ns, tid_of(f->model, fact->thread));
+        g_string_insert(f->log, (gssize)f->log->len - 1, until);
+    }
     if (fact->io && fact->io->file != LULL_NONE) {
         const struct lull_file *file = lull_model_file(f->model, fact->io->file);
         const char *path = lull_model_label(f->model, file->path);
@@ -132,8 +138,9 @@ static void feed_killing(struct lull_model *model)
     "115: c1 0 then 10\n116: 10 futex since 50\n125: 11 BP\n130: 10 R-\n130: c1 10 then 0\n"       \
     "140: 11 PR\n140: c0 0 then 11\n"
 #define TAKEN_OVER(t) t ": 11 R-\n" t ": 10 -R as 11\n" t ": c0 11 then 10\n" t ": 10 in execve\n"
-#define REST                                                                                       \
-    "160: 10 execve since 100\n165: 10 in read\n170: 10 read since 165 of /kept\n180: 10 R-\n180: c0 10 then 0\n"
+#define REST(t)                                                                                    \
+    "160: 10 execve since 100, until " t                                                           \
+    " by 11\n165: 10 in read\n170: 10 read since 165 of /kept\n180: 10 R-\n180: c0 10 then 0\n"
 
 static void feed_rest(struct lull_model *model)
 {
@@ -174,7 +181,7 @@ static void test_exec(struct fixture *f, gconstpointer data)
     expect(f, KILLED);
     feed_executed(f->model, 150, 11, true);
     feed_rest(f->model);
-    expect(f, TAKEN_OVER("150") REST);
+    expect(f, TAKEN_OVER("150") REST("150"));
     check_tasks(f, 150);
 }
 
@@ -183,7 +190,7 @@ static void test_old_not_told(struct fixture *f, gconstpointer data)
     feed_killing(f->model);
     feed_executed(f->model, 150, 0, false);
     feed_rest(f->model);
-    expect(f, KILLED TAKEN_OVER("150") REST);
+    expect(f, KILLED TAKEN_OVER("150") REST("150"));
     check_tasks(f, 150);
 }
 
@@ -209,7 +216,7 @@ static void test_noticed(struct fixture *f, gconstpointer how)
     }
     feed_executed(model, 150, 11, true);
     feed_rest(model);
-    expect(f, REST);
+    expect(f, REST("145"));
     check_tasks(f, 145);
 }
 
@@ -222,7 +229,7 @@ static void test_named_elsewhere(struct fixture *f, gconstpointer data)
          .newcomm = feed_text("other"));
     feed_executed(f->model, 150, 11, true);
     feed_rest(f->model);
-    expect(f, KILLED TAKEN_OVER("150") REST);
+    expect(f, KILLED TAKEN_OVER("150") REST("150"));
     g_assert_cmpint(task_with(f, 10)->first_ns, ==, 10);
     g_assert_cmpint(task_with(f, 10)->last_ns, ==, 180);
     g_assert_cmpstr(name_of(f, 10, 150), ==, "other");
@@ -237,7 +244,7 @@ static void test_freed(struct fixture *f, gconstpointer freed)
     FEED(sched_process_free, 0, 1, 155, .have = ALL, .tid = GPOINTER_TO_INT(freed));
     g_assert_false(task_with(f, 10)->is_dead);
     feed_rest(model);
-    expect(f, KILLED TAKEN_OVER("150") REST);
+    expect(f, KILLED TAKEN_OVER("150") REST("150"));
     check_tasks(f, 150);
     FEED(sched_process_free, 0, 1, 190, .have = ALL, .tid = 10);
     g_assert_true(task_with(f, 10)->is_dead);
@@ -256,9 +263,10 @@ static void test_own_files(struct fixture *f, gconstpointer data)
     feed_leave(model, 0, 155, NR_execve, 0);
     FEED_CALL(model, 0, 160, read, 1, ARG(fd), .fd = 4);
     FEED_CALL(model, 0, 170, read, 1, ARG(fd), .fd = 3);
-    expect(f, KILLED TAKEN_OVER("150") "155: 10 execve since 100\n160: 10 in read\n"
-                                       "170: 10 read since 160 of /own\n170: 10 in read\n"
-                                       "180: 10 read since 170 of /kept\n");
+    expect(f,
+           KILLED TAKEN_OVER("150") "155: 10 execve since 100, until 150 by 11\n160: 10 in read\n"
+                                    "170: 10 read since 160 of /own\n170: 10 in read\n"
+                                    "180: 10 read since 170 of /kept\n");
 }
 
 /* Nothing was recorded of how the leader ended. */
@@ -268,7 +276,7 @@ static void test_leader_unseen_to_end(struct fixture *f, gconstpointer data)
     FEED_ENTER(model, 0, 100, execve, ARG(path), .path = "/bin/other");
     feed_executed(model, 150, 11, true);
     feed_rest(model);
-    expect(f, "100: 11 in execve\n60: 10 futex since 50 open\n" TAKEN_OVER("150") REST);
+    expect(f, "100: 11 in execve\n60: 10 futex since 50 open\n" TAKEN_OVER("150") REST("150"));
     g_assert_cmpstr(name_of(f, 10, 150), ==, "other");
 }
 
@@ -299,7 +307,7 @@ static void test_in_turn(struct fixture *f, gconstpointer data)
     feed_thread(model, 162, 13);
     feed_switch(model, 0, 1, 165, 0, 13, 0);
     feed_exit(model, 0, 170, 10);
-    expect(f, KILLED TAKEN_OVER("150") "160: 10 execve since 100\n165: 13 -R\n"
+    expect(f, KILLED TAKEN_OVER("150") "160: 10 execve since 100, until 150 by 11\n165: 13 -R\n"
                                        "165: c1 0 then 13\n171: 10 R-\n171: c0 10 then 0\n");
     FEED(sched_process_exec, 0, 1, 180, .have = ALL, .tid = 10, .old_tid = 13,
          .filename = feed_text("/bin/third"));

@@ -159,6 +159,9 @@ static bool waits_read(struct lull_session *session, unsigned wanted, bool wants
                           question->selection.end_ns);
     }
     lull_waits_read(call->waits, NULL, NULL);
+    if (!lull_waits_check_tasks(call->waits, &question->selection, error)) {
+        return false;
+    }
     if (wants_instances) {
         call->instances = lull_waits_instances(
             call->waits, question->select,

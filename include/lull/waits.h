@@ -114,6 +114,10 @@ uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
 uint32_t lull_waits_find_task(const struct lull_waits *waits,
                               const struct lull_selection *selection, uint32_t *others,
                               GError **error);
+/** After reading: whether each tid, pid, name and container that the selection names is one of a task that was seen, or that only the
+ * session's filter hides. False and LULL_ERROR_QUESTION that says which is not. */
+bool lull_waits_check_tasks(struct lull_waits *waits, const struct lull_selection *selection,
+                            GError **error);
 
 /** The critical path of a task within start_ns <= t < end_ns, cut to what was recorded. INT64_MIN
  * and INT64_MAX: its whole life in the trace. NULL and LULL_ERROR_QUESTION if nothing that was

@@ -285,6 +285,13 @@ uint32_t lull_waits_find_task(const struct lull_waits *waits,
     return find_task(waits, &wanted, others ? others : &more, error);
 }
 
+bool lull_waits_check_tasks(struct lull_waits *waits, const struct lull_selection *selection,
+                            GError **error)
+{
+    const struct lull_selection wanted = lull_selection_of(selection);
+    return lull_check_left_tasks(waits->session, waits->model, &wanted, error);
+}
+
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
                               uint32_t *others, GError **error)
 {

@@ -23,18 +23,16 @@ static uint32_t find_first(struct lull_info *info)
     return first;
 }
 
-/* What is counted lies in a range of time on the clock that other verbs join; the rest is said in
- * the time of each machine. */
+/* What is counted lies in a range of time on the clock that other verbs join, and relative times
+ * count from the first event on it; the rest is said in the time of each machine. */
 static bool select_time(struct lull_info *info, const struct lull_args *args, GError **error)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);
-    const bool has_range = lull_args_text(args, "begin") || lull_args_text(args, "end") ||
-                           lull_args_text(args, "timerange");
     info->own = g_new(struct lull_clock_transform, MAX(n_hosts, 1));
     for (uint32_t i = 0; i < n_hosts; i++) {
         info->own[i] = *lull_session_clock(info->session, i);
     }
-    if (has_range && n_hosts > 1) {
+    if (n_hosts > 1) {
         lull_args_join(args, info->session);
     }
     return lull_args_apply(args, info->session, error);
@@ -48,12 +46,12 @@ static void collect(struct lull_info *info, bool with_events)
     }
     info->first_ns = g_new(int64_t, MAX(n_hosts, 1));
     info->first_ns[0] = INT64_MAX;
-    const uint32_t first = find_first(info);
+    info->zero_host = find_first(info);
+    info->zero_ns = info->first_ns[info->zero_host];
     for (uint32_t i = 0; i < n_hosts; i++) {
         lull_session_set_clock(info->session, i, &info->own[i]);
     }
     lull_session_first_events(info->session, info->first_ns);
-    info->zero_ns = info->first_ns[first];
     info->containers = lull_containers_list(info->session);
     info->declared = g_new0(struct lull_declared *, n_hosts);
     for (uint32_t i = 0; i < n_hosts; i++) {
@@ -169,7 +167,7 @@ const struct lull_verb lull_verb_info = {
         "--events counts all events by name. --begin, --end, --timerange, --cpu and --filter "
         "limit what is counted; the rest is about the whole trace. Times are those of each "
         "machine's own clock; but --begin, --end and --timerange are meant on the joined clock, as in "
-        "all verbs.\n"
+        "all verbs, and so is +0s, the first event of all.\n"
         "\n"
         "For a relay (net://HOST[:PORT], LTTng's lttng-relayd) it lists the live sessions, with "
         "the addresses that 'lull print' follows.",
@@ -205,7 +203,7 @@ const struct lull_verb lull_verb_info = {
         "      \"lacks\": [[name, …]], \"without\": [{\"names\": [name, …], \"then\"}]}]}],\n"
         "  \"problems\": [text, …], \"damaged\": whether one of them is damage}\n"
         "\n"
-        "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration "
+        "Times are nanoseconds since 1970 on the machine's own clock, but for zero_ns, the first event of all on the joined clock; begin, end and duration "
         "are null for a trace without packets, process for one that is not of one process alone. "
         "\"recordings\" are the directories that 'lull record' has left, with what they say of "
         "themselves; null is what one does not say, or what did not happen. "

@@ -85,7 +85,21 @@ def check_info(one, two):
     tap.ok(times(export) == [FIRST], 'what is exported by such times is what they mean')
 
 
+def check_joined():
+    """The clocks of these machines are seconds apart: +0s is the first event on the joined clock, as print shows it, which is not the time that the
+    machine itself gives it."""
+    trace = os.path.join(os.environ['LULL_SAMPLES'], 'django')
+    first = json.loads(run('print', '--json', '--begin=+0s', '--end=+1ms', trace).stdout.splitlines()[0])
+    document = json.loads(run('info', '--json', trace).stdout)
+    own = next(host['first_event_ns'] for host in document['hosts'] if host['name'] == first['host'])
+    tap.ok(document['zero_ns'] == first['time_ns'] != own, 'of several machines it is on the joined clock', document['zero_ns'], first['time_ns'], own)
+    line = next(line for line in run('info', trace).stdout.splitlines() if '+0s is then' in line)
+    at = run('print', '--time=iso', '--begin=+0s', '--end=+1ms', trace).stdout.split()[0]
+    tap.ok(f'{at} on the joined clock' in line, 'for people too', line, at)
+
+
 def main():
+    check_joined()
     with tempfile.TemporaryDirectory() as folder:
         one, two = make(folder, 'one', FIRST), make(folder, 'two', SECOND)
         tap.run('times', check, one, two)

@@ -19,7 +19,9 @@ struct lull_info {
     int64_t *first_ns;                /* by host: its first event; INT64_MAX: none, or not known */
     struct lull_clock_transform *own; /* by host: its clock as it was recorded, not joined */
     bool *hides_idle; /* by host, see lull_model_hides_idle(); NULL: no host has traces of perf */
-    int64_t zero_ns;  /* the first of all hosts: what "+1s" counts from; likewise */
+    int64_t
+        zero_ns; /* the first of all hosts, on the joined clock: what "+1s" counts from; likewise */
+    uint32_t zero_host; /* whose event that is */
     uint64_t lost_events, lost_packets;
 };
 

@@ -131,8 +131,12 @@ static void print_first(struct lull_out *out, const struct lull_info *info, uint
         lull_duration_format(after_ns, after);
         g_string_append_printf(text, ", %s after the start of its packet", after);
     }
-    if (first_ns == info->zero_ns) {
+    if (host == info->zero_host) {
         g_string_append(text, "; +0s is then");
+    }
+    if (host == info->zero_host && first_ns != info->zero_ns) {
+        lull_time_format_iso(info->zero_ns, is_local, time);
+        g_string_append_printf(text, ", %s on the joined clock", time);
     }
     print_field(out, "events", "%s", text->str);
 }

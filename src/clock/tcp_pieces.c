@@ -7,7 +7,7 @@
 
 #include "base/search.h"
 
-enum { MOST = 4096, FAR = 1 << 24 };
+enum { MOST = 4096, FAR = 1 << 24, MOST_BYTES = 1 << 20 };
 
 static bool is_after(uint32_t a, uint32_t b)
 {
@@ -95,6 +95,9 @@ bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32
         append(pieces, start, end, t, number);
         return false;
     }
+    if (length == 1 && pieces->has_acked && end == pieces->acked) {
+        return false; /* asks whether the other end still lives: nothing was lost */
+    }
     i += i < pieces->all.count && split(pieces, i, start);
     bool is_again = false;
     for (; i < pieces->all.count && is_after(end, pieces->all.items[i].start); i++) {
@@ -113,6 +116,13 @@ bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32
         append(pieces, pieces->end, end, t, number);
     }
     return is_again;
+}
+
+void lull_tcp_pieces_reach(struct lull_tcp_pieces *pieces, uint32_t start)
+{
+    if (pieces->has_end && start - pieces->end < MOST_BYTES) {
+        pieces->all.items[pieces->all.count - 1].end = pieces->end = start;
+    }
 }
 
 bool lull_tcp_pieces_again(const struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,

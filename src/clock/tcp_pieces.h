@@ -39,6 +39,8 @@ void lull_tcp_pieces_ack(struct lull_tcp_pieces *pieces, uint32_t ack);
 bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,
                           int64_t t, int64_t since_ns, uint32_t number,
                           struct lull_tcp_piece *again);
+/* Where packets do not say how many bytes they have: what was sent last goes up to where the next starts. */
+void lull_tcp_pieces_reach(struct lull_tcp_pieces *pieces, uint32_t start);
 /* Which of these bytes were sent again last. False: none were. */
 bool lull_tcp_pieces_again(const struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,
                            struct lull_tcp_piece *again);

@@ -68,6 +68,13 @@ struct resent {
     uint32_t arrived;   /* number of that packet */
 };
 
+/* A window that was closed and has opened, as a host saw it. */
+struct window {
+    struct lull_tcp_wait_note note;
+    uint32_t host;
+    uint32_t before; /* the last one of the same flow, or LULL_NONE */
+};
+
 /* Of a flow, what was looked for last. */
 struct last_half {
     uint32_t host, number; /* LULL_NONE: nothing was */
@@ -86,7 +93,9 @@ struct lull_tcp_waits {
     struct lull_map
         by_original; /* number of the packet that was lost, or late, and the first byte of a part of it → arrivals */
     LULL_VEC(struct resent) resent; /* by flow */
-    struct lull_map by_timer;       /* packets that timers sent: number → their times */
+    LULL_VEC(struct window) windows;
+    struct lull_map last_window; /* flow → its last one */
+    struct lull_map by_timer;    /* packets that timers sent: number → their times */
     LULL_VEC(int64_t) timer_ns;
 };
 
@@ -112,6 +121,8 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
         lull_vec_free(&waits->arrivals);
         lull_map_free(&waits->by_original);
         lull_vec_free(&waits->resent);
+        lull_vec_free(&waits->windows);
+        lull_map_free(&waits->last_window);
         lull_map_free(&waits->by_timer);
         lull_vec_free(&waits->timer_ns);
         g_free(waits);
@@ -238,6 +249,9 @@ static void data_sent(struct lull_tcp_waits *waits, struct half *half,
     int64_t since_ns = packet->time_ns - LULL_TCP_AGAIN_NS + 1;
     if (fact->in_interrupt && fact->context_cause == LULL_CAUSE_TIMER) {
         since_ns = MAX(since_ns, fact->context_start_ns);
+    }
+    if (packet->has_numbers) {
+        lull_tcp_pieces_reach(&half->pieces, packet->seq);
     }
     if (lull_tcp_pieces_send(&half->pieces, packet->seq, length_of(packet), packet->time_ns,
                              since_ns, fact->number, &piece) &&
@@ -428,6 +442,19 @@ static void note_copy(struct lull_tcp_waits *waits, struct half *half,
     }
 }
 
+/* Whether the packet accepts or refuses the SYN that was sent again. If its sender had done so before that, the first SYN was
+ * only slow. */
+static bool answers_syn_again(const struct lull_net_packet *packet, const struct half *own,
+                              const struct half *sender)
+{
+    if (packet->tcp_flags & RST) {
+        return !own->pieces.has_end;
+    }
+    const bool is_slow = sender && sender->has_syn && sender->syn.times == 0 &&
+                         own->syn.times == 1 && sender->syn_ns < own->syn.last_ns;
+    return packet->tcp_flags & SYN && packet->tcp_flags & ACK && !is_slow;
+}
+
 /* What its sender, or this host of what it answers, had to send again. */
 static void note_again(struct lull_tcp_waits *waits, struct half *half,
                        const struct lull_packet_fact *fact, uint32_t sent_number,
@@ -446,7 +473,7 @@ static void note_again(struct lull_tcp_waits *waits, struct half *half,
     } else if (length_of(packet)) {
         note_copy(waits, half, fact);
     }
-    if (is_syn && packet->tcp_flags & ACK && own && own->syn.times) {
+    if (own && own->syn.times && answers_syn_again(packet, own, sender)) {
         note(waits, fact->number, LULL_TCP_SYN_AGAIN, own->syn.first_ns, own->syn.last_ns,
              own->syn.times);
     } else if (is_data(packet) && sent_number == LULL_NONE && own && own->data.times &&
@@ -462,6 +489,24 @@ static void note_again(struct lull_tcp_waits *waits, struct half *half,
     }
 }
 
+static void note_opened(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                        int64_t closed_ns)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    note(waits, fact->number, LULL_TCP_ZERO_WINDOW, closed_ns, packet->time_ns, 0);
+    if (packet->flow != LULL_NONE) {
+        const struct window window = {
+            .note = {.first_ns = closed_ns,
+                     .last_ns = packet->time_ns,
+                     .kind = LULL_TCP_ZERO_WINDOW,
+                     .delayed = LULL_NONE,
+                     .lost = LULL_NONE},
+            .host = packet->host,
+            .before = lull_map_insert(&waits->last_window, packet->flow, waits->windows.count)};
+        lull_vec_push(&waits->windows, window);
+    }
+}
+
 static void window_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                             struct half *half)
 {
@@ -471,7 +516,7 @@ static void window_received(struct lull_tcp_waits *waits, const struct lull_pack
         half->closed_ns = t;
         half->closed = fact->number;
     } else if (packet->window != 0 && half->closed_ns != INT64_MIN) {
-        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->closed_ns, t, 0);
+        note_opened(waits, fact, half->closed_ns);
         half->opened_ns = t;
         half->opened_since_ns = half->closed_ns;
         half->opened_seq = packet->seq;
@@ -626,6 +671,20 @@ const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits
 {
     const uint32_t found = lull_map_find(&waits->by_number, number);
     return found == LULL_MAP_NONE ? NULL : &waits->notes.items[found];
+}
+
+const struct lull_tcp_wait_note *lull_tcp_waits_window(const struct lull_tcp_waits *waits,
+                                                       uint32_t flow, uint32_t host,
+                                                       int64_t start_ns, int64_t end_ns)
+{
+    uint32_t i = lull_map_find(&waits->last_window, flow);
+    while (i < waits->windows.count && (waits->windows.items[i].note.last_ns > end_ns ||
+                                        waits->windows.items[i].host != host)) {
+        i = waits->windows.items[i].before;
+    }
+    return i < waits->windows.count && waits->windows.items[i].note.last_ns > start_ns
+               ? &waits->windows.items[i].note
+               : NULL;
 }
 
 const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)

@@ -40,6 +40,10 @@ void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_pack
 /* What is known of the packet with this number, or NULL. Valid until the next packet. */
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
                                                      uint32_t number);
+/* The last window that opened in that time, in which the packets of this flow arrived at that host; or NULL. */
+const struct lull_tcp_wait_note *lull_tcp_waits_window(const struct lull_tcp_waits *waits,
+                                                       uint32_t flow, uint32_t host,
+                                                       int64_t start_ns, int64_t end_ns);
 /* "sent-again", "syn-again", "delayed-ack", "zero-window" */
 const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind);
 /* What is the same each time: "sent again". */

@@ -71,12 +71,27 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* Who waits for an acknowledgement waits for room: until what left when the window opened was acknowledged. */
+static const struct lull_tcp_wait_note *
+window_in(const struct lull_execgraph *eg, const struct packet_note *packet, int64_t start_ns)
+{
+    return packet->is_received && packet->payload == 0 && packet->flow != LULL_NONE &&
+                   packet->line != LULL_NONE
+               ? lull_tcp_waits_window(eg->tcp_waits, packet->flow,
+                                       lull_model_task(eg->model, packet->line)->host, start_ns,
+                                       packet->time_ns)
+               : NULL;
+}
+
 /* What TCP waited for before the packet; a window that had opened before the wait, or what had been
  * sent again before, explains nothing of it. */
 static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph *eg,
                                                     uint32_t number, int64_t start_ns)
 {
     const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
+    if (!found && number < eg->packets.count) {
+        return window_in(eg, &eg->packets.items[number], start_ns);
+    }
     const bool is_before = found && (found->kind == LULL_TCP_ZERO_WINDOW || found->is_before);
     if (!found || (is_before && start_ns >= found->last_ns) ||
         (found->kind == LULL_TCP_SENT_AGAIN && start_ns > found->last_ns)) {

@@ -478,6 +478,49 @@ static void test_syn(void)
     end(&wire);
 }
 
+/* A way of 1.2 s: the SYN was sent again meanwhile, but its answer had left before. Were it not known when, it may be for that. */
+static void test_slow_syn(void)
+{
+    const struct shape syn = {.seq = 99, .flags = SYN}, answer = {.seq = 499, .flags = SYN | ACK};
+    const struct shape refusal = {.seq = 0, .flags = 4 | ACK};
+
+    for (unsigned is_matched = 0; is_matched < 2; is_matched++) {
+        struct wire wire = start();
+        comes(&wire, SERVER, 601 * MS, syn, sends(&wire, CLIENT, 1 * MS, syn));
+        uint32_t back = sends(&wire, SERVER, 602 * MS, answer);
+        sends(&wire, CLIENT, 1025 * MS, syn);
+        uint32_t done = comes(&wire, CLIENT, 1202 * MS, answer, is_matched ? back : LULL_NONE);
+        if (is_matched) {
+            plain(&wire, done);
+        } else {
+            noted(&wire, done, LULL_TCP_SYN_AGAIN, 1 * MS, 1025 * MS, 1);
+        }
+        end(&wire);
+    }
+    /* It is refused in the end. */
+    struct wire wire = start();
+    sends(&wire, CLIENT, 1 * MS, syn);
+    sends(&wire, CLIENT, 1025 * MS, syn);
+    noted(&wire, comes(&wire, CLIENT, 1026 * MS, refusal, LULL_NONE), LULL_TCP_SYN_AGAIN, 1 * MS,
+          1025 * MS, 1);
+    end(&wire);
+}
+
+/* A byte before the first that is not acknowledged asks whether the other end still lives. The same byte is lost where it is
+ * not acknowledged. */
+static void test_keepalive(void)
+{
+    struct wire wire = start();
+    const struct shape data = {.seq = 100, .bytes = 50}, last = {.seq = 149, .bytes = 1};
+
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, data);
+    noted(&wire, sends(&wire, CLIENT, 300 * MS, last), LULL_TCP_SENT_AGAIN, 10 * MS, 300 * MS, 1);
+    see(&wire, CLIENT, false, false, 301 * MS, (struct shape){.seq = 500, .ack = 150}, LULL_NONE);
+    plain(&wire, sends(&wire, CLIENT, 7501 * MS, last));
+    end(&wire);
+}
+
 static void late_ack(struct wire *wire, bool is_held_back, uint32_t *late)
 {
     const struct shape half = {.seq = 100, .bytes = 50}, ack = {.seq = 500};
@@ -624,6 +667,8 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/translated", test_translated);
     g_test_add_func("/clock/tcp-waits/numbers", test_numbers);
     g_test_add_func("/clock/tcp-waits/syn", test_syn);
+    g_test_add_func("/clock/tcp-waits/slow-syn", test_slow_syn);
+    g_test_add_func("/clock/tcp-waits/keepalive", test_keepalive);
     g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
     g_test_add_func("/clock/tcp-waits/one-end", test_one_end);
     g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);

@@ -156,6 +156,7 @@ static void begin(struct story *story, const char *const *rules, bool has_sums)
         g_assert_no_error(error);
     }
     story->model = lull_ftrace_model_new(&story->question, CPUS);
+    lull_ftrace_model_set_calls(story->model, LULL_FTRACE_ALL_CALLS);
     story->events = lull_ftrace_events_new(~0u, ~0u, made_format, NULL, NULL);
     g_assert_nonnull(story->events);
 }
@@ -664,6 +665,34 @@ static void test_calls(void)
     }
 }
 
+/* Calls are given up while starts of some are still in the buffer: their ends were not written. What rules name goes on. */
+static void test_given_up(void)
+{
+    enum { READ = 0, FUTEX = 202 };
+    static const char *const rules[] = {"offcpu > 1ms", "futex > 1ms", NULL};
+    static const struct {
+        enum lull_ftrace_calls kept;
+        int64_t before;
+        int32_t named;
+    } cases[] = {{LULL_FTRACE_ALL_CALLS, READ, READ},
+                 {LULL_FTRACE_NO_CALLS, READ, LULL_TRACK_NO_CALL},
+                 {LULL_FTRACE_LISTED_CALLS, READ, LULL_TRACK_NO_CALL},
+                 {LULL_FTRACE_LISTED_CALLS, FUTEX, FUTEX}};
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct story story;
+        begin(&story, rules, false);
+        change(&story, T0, 0, 0, "swapper/0", 0, A, "a");
+        lull_ftrace_model_set_calls(story.model, cases[i].kept);
+        tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_CALL_ENTRY, A, "id", cases[i].before, 0);
+        change(&story, T0 + 2 * MS, 0, A, "a", 1, 0, "swapper/0");
+        wake(&story, T0 + 4 * MS, 1, 0, A);
+        change(&story, T0 + 5 * MS, 0, 0, "swapper/0", 0, A, "a");
+        g_assert_cmpuint(story.records->len, ==, 1 + (cases[i].named == FUTEX));
+        g_assert_cmpint(alarm_at(&story, 0)->call, ==, cases[i].named);
+        end(&story);
+    }
+}
+
 /* The stack after a switch is of the task that left, as long as that wait lasts; it is as long as its record is. */
 static void test_stacks(void)
 {
@@ -712,6 +741,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);
     g_test_add_func("/live/ftrace/worst", test_worst);
     g_test_add_func("/live/ftrace/calls", test_calls);
+    g_test_add_func("/live/ftrace/given-up", test_given_up);
     g_test_add_func("/live/ftrace/stacks", test_stacks);
     return g_test_run();
 }

@@ -236,12 +236,20 @@ static void take_stack(struct lull_ftrace_model *model, const struct lull_ftrace
 
 /* ---- system calls ---- */
 
+bool lull_ftrace_sees(const struct lull_ftrace_model *model, int64_t call)
+{
+    return model->calls == LULL_FTRACE_ALL_CALLS ||
+           (model->calls == LULL_FTRACE_LISTED_CALLS && call <= INT32_MAX &&
+            lull_ftrace_is_listed(model, (int32_t)call));
+}
+
+/* Some that are not seen any more may still be in the buffer: their ends are not. */
 static void start_call(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
     const struct lull_text *arguments = &event->fields->text[0];
     struct lull_ftrace_task *task = lull_ftrace_task_of(model, (uint32_t)event->fields->tid);
     unsigned long first = 0;
-    if (!task) {
+    if (!task || !lull_ftrace_sees(model, event->fields->number[0])) {
         return;
     }
     if (arguments->length >= sizeof first) {

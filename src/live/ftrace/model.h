@@ -105,6 +105,8 @@ void lull_ftrace_model_set_calls(struct lull_ftrace_model *model, enum lull_ftra
 enum lull_ftrace_calls lull_ftrace_needed_calls(const struct lull_ftrace_model *model);
 /* Whether a rule names it. */
 bool lull_ftrace_is_listed(const struct lull_ftrace_model *model, int32_t call);
+/* Whether it is one of those that are seen. */
+bool lull_ftrace_sees(const struct lull_ftrace_model *model, int64_t call);
 
 /* ---- tasks.c ---- */
 

@@ -77,9 +77,7 @@ void lull_ftrace_meet(struct lull_ftrace_model *model, uint32_t pid, uint32_t ti
     task->slot.flags |= state.is_kernel ? LULL_TRACK_IS_KERNEL : 0;
     if (!state.is_kernel && model->calls) {
         lull_proc_read_wait(pid, tid, &wait);
-        const bool is_seen =
-            model->calls == LULL_FTRACE_ALL_CALLS || lull_ftrace_is_listed(model, wait.call);
-        task->call = is_seen ? wait.call : LULL_TRACK_NO_CALL;
+        task->call = lull_ftrace_sees(model, wait.call) ? wait.call : LULL_TRACK_NO_CALL;
     }
 }
 

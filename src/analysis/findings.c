@@ -14,12 +14,17 @@
 
 enum { MOST_WAITS = 3, MOST_DELAYS = 3 };
 
+struct busy_span {
+    int64_t start_ns, end_ns;
+};
+
 /* When requests were in a device. */
 struct disk {
     uint32_t host, request; /* a request to it, for its name */
-    uint32_t in_flight;
-    uint64_t count;
-    int64_t busy_since_ns, busy_ns, in_device_ns;
+    uint64_t count, n_issued;
+    int64_t busy_ns, in_device_ns;
+    uint32_t last;                    /* the request issued last, or LULL_NONE if that has ended */
+    LULL_VEC(struct busy_span) spans; /* the last that it was busy, apart from each other */
 };
 
 struct delay {
@@ -63,6 +68,9 @@ static void findings_free(struct lull_analysis *analysis)
         g_free(findings->rows.items[i].command);
     }
     lull_vec_free(&findings->rows);
+    for (size_t i = 0; i < findings->disks.count; i++) {
+        lull_vec_free(&findings->disks.items[i].spans);
+    }
     lull_vec_free(&findings->disks);
     lull_map_free(&findings->by_dev);
 }
@@ -118,15 +126,28 @@ static struct disk *disk_of(struct findings *findings, uint32_t request)
     if (found == LULL_MAP_NONE) {
         found = (uint32_t)findings->disks.count;
         lull_map_insert(&findings->by_dev, key, found);
-        lull_vec_push(&findings->disks, (struct disk){.host = known->host});
+        lull_vec_push(&findings->disks, (struct disk){.host = known->host, .last = LULL_NONE});
     }
     findings->disks.items[found].request = request;
     return &findings->disks.items[found];
 }
 
-static void end_busy(struct disk *disk, int64_t time_ns)
+/* Spans come in the order of their ends. A request of which the end was lost makes none. */
+static void add_busy(struct disk *disk, int64_t start_ns, int64_t end_ns)
 {
-    lull_add(&disk->busy_ns, MAX(time_ns - disk->busy_since_ns, 0));
+    enum { MOST_SPANS = 1024 };
+    while (disk->spans.count > 0 && disk->spans.items[disk->spans.count - 1].end_ns >= start_ns) {
+        const struct busy_span last = lull_vec_pop(&disk->spans);
+        disk->busy_ns -= last.end_ns - last.start_ns;
+        start_ns = MIN(start_ns, last.start_ns);
+    }
+    if (disk->spans.count == MOST_SPANS) {
+        disk->spans.count /= 2;
+        memmove(disk->spans.items, disk->spans.items + disk->spans.count,
+                disk->spans.count * sizeof *disk->spans.items);
+    }
+    lull_add(&disk->busy_ns, MAX(end_ns - start_ns, 0));
+    lull_vec_push(&disk->spans, (struct busy_span){start_ns, end_ns});
 }
 
 static void on_block(void *user, const struct lull_block_fact *fact)
@@ -141,15 +162,13 @@ static void on_block(void *user, const struct lull_block_fact *fact)
     }
     struct disk *disk = disk_of(findings, fact->request);
     if (fact->step == LULL_BLOCK_ISSUE) {
-        if (request->issue_ns == fact->time_ns && disk->in_flight++ == 0) {
-            disk->busy_since_ns = fact->time_ns;
-        }
-    } else if (disk->in_flight > 0) {
+        disk->n_issued += request->issue_ns == fact->time_ns;
+        disk->last = fact->request;
+    } else {
         disk->count++;
         lull_add(&disk->in_device_ns, fact->time_ns - request->issue_ns);
-        if (--disk->in_flight == 0) {
-            end_busy(disk, fact->time_ns);
-        }
+        add_busy(disk, request->issue_ns, fact->time_ns);
+        disk->last = disk->last == fact->request ? LULL_NONE : disk->last;
     }
 }
 
@@ -281,7 +300,7 @@ static void add_disk(struct findings *findings, int64_t length_ns)
     const struct disk *most = NULL;
     for (size_t i = 0; i < findings->disks.count; i++) {
         const struct disk *disk = &findings->disks.items[i];
-        if (disk->count && (!most || disk->busy_ns > most->busy_ns)) {
+        if (disk->n_issued && (!most || disk->busy_ns > most->busy_ns)) {
             most = disk;
         }
     }
@@ -293,15 +312,23 @@ static void add_disk(struct findings *findings, int64_t length_ns)
     const char *device = lull_model_device(findings->head.model, most->request);
     g_autofree char *number =
         g_strdup_printf("(%u,%u)", request->mapped_dev >> 20, request->mapped_dev & 0xfffff);
-    char *text = g_strdup_printf("disk %s was busy for %s, %.1f %% of the time: %" G_GUINT64_FORMAT
-                                 " request%s, %s on average",
-                                 device ? device : number, duration(most->busy_ns, busy),
-                                 100.0 * (double)most->busy_ns / (double)MAX(length_ns, 1),
-                                 most->count, most->count == 1 ? "" : "s",
-                                 duration(most->in_device_ns / (int64_t)most->count, mean));
+    GString *text = g_string_new(NULL);
+    g_string_printf(text,
+                    "disk %s was busy for %s, %.1f %% of the time: %" G_GUINT64_FORMAT " request%s",
+                    device ? device : number, duration(most->busy_ns, busy),
+                    100.0 * (double)most->busy_ns / (double)MAX(length_ns, 1), most->n_issued,
+                    most->n_issued == 1 ? "" : "s");
+    if (most->count) {
+        g_string_append_printf(text, ", %s on average",
+                               duration(most->in_device_ns / (int64_t)most->count, mean));
+    }
+    if (most->count < most->n_issued) {
+        g_string_append_printf(text, "; the end of %" G_GUINT64_FORMAT " was not seen",
+                               most->n_issued - most->count);
+    }
     lull_vec_push(
         &findings->rows,
-        (struct finding){"disk", text,
+        (struct finding){"disk", g_string_free(text, FALSE),
                          lull_report_command(findings->head.session, most->host, "iolatencystats"),
                          most->host, most->busy_ns, INT64_MIN});
 }
@@ -363,8 +390,8 @@ static void findings_close(struct lull_analysis *analysis, int64_t end_ns)
     lull_analysis_waits.close(findings->waits, end_ns);
     for (size_t i = 0; i < findings->disks.count; i++) {
         struct disk *disk = &findings->disks.items[i];
-        if (disk->in_flight > 0) {
-            end_busy(disk, end_ns);
+        if (disk->last != LULL_NONE) { /* of one before, the end was lost */
+            add_busy(disk, lull_model_request(analysis->model, disk->last)->issue_ns, end_ns);
         }
     }
 }

@@ -318,6 +318,25 @@ def who_had_the_cpu():
         tap.ok(rows == [(3, 64.01), (5, 30), (6, 15)], "who kept a task from a CPU is who had it longest meanwhile", rows)
 
 
+def busy_disk():
+    """Two requests overlap, from 1 to 5 ms; the end of one at 10 ms was lost, as a later one from 20 to 22 ms shows; the one at 30 ms has not
+    ended at 40 ms. So the disk was busy for 4 + 2 + 10 ms. A disk that never answers was busy all the time."""
+    for requests, busy_ms, said in (([(1, 3), (2, 5), (10, None), (20, 22), (30, None)], 16, ": 5 requests, 2.333 ms on average; the end of 2 was not seen"),
+                                    ([(1, None)], 39, ": 1 request; the end of 1 was not seen")):
+        machine = Machine()
+        machine.switch(0, 0, 1, 0)
+        for number, (first, last) in enumerate(requests):
+            request = {"dev": 253 << 20, "sector": 1000 * number, "nr_sector": 8, "rwbs": 4}
+            machine.event(first, "block_rq_issue", request, 1)
+            if last:
+                machine.event(last, "block_rq_complete", request, 1)
+        machine.switch(40, 1, 0, 1)
+        machine.made.sort(key=lambda event: event["t"])
+        with machine.trace() as trace:
+            rows = [row for row in findings(trace) if row["kind"] == "disk"]
+            tap.ok(len(rows) == 1 and rows[0]["time_ns"] == busy_ms * 1e6 and rows[0]["finding"].endswith(said), "a disk is busy with requests of which an end is known", rows)
+
+
 def delays_of_unseen_switches():
     """Task 7 is woken at 1 ms; that it has the CPU is first seen at 161 ms, by an event of its own: since when is not known. Task 8 is
     woken at 162 ms and gets the CPU at 164 ms, by a switch."""
@@ -356,6 +375,6 @@ def busy(trace, comm):
     return found
 
 
-for test in (who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+for test in (busy_disk, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -358,14 +358,27 @@ static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
     cells[2] = share_cell(use->ran_ns, length_of(top));
 }
 
+static int64_t unknown_of(const struct cpu_use *use, int64_t whole_ns)
+{
+    return whole_ns - use->busy_ns - use->idle_ns - use->other_ns;
+}
+
+/* Of CPUs of which nothing is known it is not 0. */
+static struct lull_cell usage_cell(const struct cpu_use *use, int64_t whole_ns)
+{
+    return whole_ns > 0 && unknown_of(use, whole_ns) == whole_ns
+               ? lull_cell_integer(LULL_CELL_UNKNOWN, 0)
+               : share_cell(use->busy_ns, whole_ns);
+}
+
 /* The cells of busy, idle, other and unknown time and of usage. */
 static void use_cells(const struct cpu_use *use, int64_t whole_ns, struct lull_cell *cells)
 {
     *cells++ = duration_cell(use->busy_ns);
     *cells++ = duration_cell(use->idle_ns);
     *cells++ = duration_cell(use->other_ns);
-    *cells++ = duration_cell(whole_ns - use->busy_ns - use->idle_ns - use->other_ns);
-    *cells = share_cell(use->busy_ns, whole_ns);
+    *cells++ = duration_cell(unknown_of(use, whole_ns));
+    *cells = usage_cell(use, whole_ns);
 }
 
 static void cpu_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -415,7 +428,7 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
     cells[0] = lull_cell_host_of(&totals->top->head, host->host);
     cells[1] = lull_cell_integer(LULL_CELL_TIME_RANGE, totals->top->head.start_ns);
     cells[1].end = totals->top->end_ns;
-    cells[2] = share_cell(host->busy_ns, lull_product(host->cpu, length_of(totals->top)));
+    cells[2] = usage_cell(host, lull_product(host->cpu, length_of(totals->top)));
 }
 
 static void cputop_open(struct lull_analysis *analysis)

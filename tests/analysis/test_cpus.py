@@ -42,8 +42,11 @@ def check(folder):
     path = os.path.join(folder, 'trace')
     jsonl_to_ctf.write_trace([switch(0, 0, 0, 1), event(5, 1, 'irq_softirq_entry', vec=1), event(6, 1, 'irq_softirq_exit', vec=1),
                               switch(10, 0, 1, 2), switch(20, 0, 2, 1), switch(30, 1, 3, 0), switch(40, 0, 1, 0)], path)
-    found = times(tables(path, '--begin=+0s', '--end=+4ms')[0])
-    tap.ok(found == {0: (4, 0, 0), 1: (0, 0, 4)}, 'before the first event of a CPU its time is unknown', found)
+    early = tables(path, '--begin=+0s', '--end=+4ms')[0]
+    tap.ok(times(early) == {0: (4, 0, 0), 1: (0, 0, 4)}, 'before the first event of a CPU its time is unknown', early)
+    tap.ok([row['usage'] for row in early['per-cpu']] == [1, None], 'and so is its usage', early)
+    usage = [row['usage'] for name in ('per-cpu', 'total') for row in tables(path, '--begin=+0s', '--end=+4ms', '--cpu=1')[0][name]]
+    tap.ok(usage == [None, None], 'also that of all CPUs, if nothing is known of any', usage)
     found = times(tables(path, '--begin=+0s', '--end=+20ms')[0])
     tap.ok(found == {0: (20, 0, 0), 1: (0, 0, 20)}, 'and before its first switch', found)
     found = times(tables(path, '--begin=+0s', '--end=+4ms', '--cpu=1')[0])

@@ -103,6 +103,15 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
     }
 }
 
+/* What is known before the first change of a task in the window. */
+static void start_priorities(struct cputop *top, uint32_t task, int32_t prio)
+{
+    struct task_use *use = use_of_task(top, task);
+    if (use->priorities.items.count == 0) {
+        lull_priorities_add(&use->priorities, prio);
+    }
+}
+
 static void cputop_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct cputop *top = user;
@@ -114,16 +123,10 @@ static void cputop_switched(void *user, const struct lull_switch_fact *fact)
     }
     account(top, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns, true);
     if (fact->previous != LULL_NONE && wants(top, fact->previous, fact->time_ns)) {
-        struct task_use *use = use_of_task(top, fact->previous);
-        if (use->priorities.items.count == 0) {
-            lull_priorities_add(&use->priorities, fact->previous_prio);
-        }
+        start_priorities(top, fact->previous, fact->previous_prio);
     }
     if (fact->task != LULL_NONE && wants(top, fact->task, fact->time_ns)) {
-        struct task_use *use = use_of_task(top, fact->task);
-        if (use->priorities.items.count == 0) {
-            lull_priorities_add(&use->priorities, fact->prio);
-        }
+        start_priorities(top, fact->task, fact->prio);
     }
 }
 
@@ -132,19 +135,21 @@ static void cputop_migration(void *user, const struct lull_migration_fact *fact)
     struct cputop *top = user;
     if (lull_params_want_cpu(top->head.params, fact->host, fact->cpu) &&
         wants(top, fact->task, fact->time_ns)) {
-        struct task_use *use = use_of_task(top, fact->task);
-        use->migrations++;
-        if (use->priorities.items.count == 0) {
-            lull_priorities_add(&use->priorities, lull_model_prio(top->head.model, fact->task));
-        }
+        use_of_task(top, fact->task)->migrations++;
+        start_priorities(top, fact->task, lull_model_prio(top->head.model, fact->task));
     }
+}
+
+static bool has_row(const struct cputop *top, uint32_t task)
+{
+    return lull_slots_get(&top->by_task,
+                          lull_params_row(top->head.params, top->head.model, task)) != 0;
 }
 
 static void cputop_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct cputop *top = user;
-    if (lull_slots_get(&top->by_task,
-                       lull_params_row(top->head.params, top->head.model, fact->task))) {
+    if (has_row(top, fact->task)) {
         lull_priorities_add(&use_of_task(top, fact->task)->priorities, fact->prio);
     }
 }
@@ -243,6 +248,9 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
             use_of_cpu(top, host, cpu); /* though nothing may have said yet who is on it */
             if (lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
                 account(top, host, cpu, task, since_ns, until_ns, false);
+                if (task != LULL_NONE && has_row(top, task)) {
+                    start_priorities(top, task, lull_model_prio(analysis->model, task));
+                }
             }
         }
     }

@@ -57,6 +57,8 @@ def check(folder):
     tap.ok(found == {1: 30, 2: 10}, '--cpu: the tasks that ran there', found)
     windows = tables(path, '--refresh=10ms')
     tap.ok([sorted(times(one)) for one in windows] == [[0, 1]] * len(windows), 'every window has every CPU')
+    found = [(row['process']['tid'], row['priorities']) for row in tables(path, '--begin=+25ms', '--end=+30ms')[0]['per-process']]
+    tap.ok(found == [(1, '20')], 'a task that runs through a window has the priority of before', found)
     found = [{row['process']['tid'] for row in one['per-process']} for one in tables(path, '--refresh=10ms', '--cpu=0')]
     tap.ok(found == [{1}, {2}, {1}, {1}], '--cpu: no task without time in a window', found)
 

@@ -196,9 +196,14 @@ class Ring:
     """As little of io_uring as reads one block after the other (io_uring(7))."""
     SETUP, ENTER, GETEVENTS, READ = 425, 426, 1, 22
 
-    def __init__(self):
+    POLLED, IDLE_MS, WAKE = 2, 1000, 2
+
+    def __init__(self, is_polled=False):
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.params = ctypes.create_string_buffer(120)
+        self.how = self.GETEVENTS | (self.WAKE if is_polled else 0)
+        struct.pack_into('I', self.params, 8, self.POLLED if is_polled else 0)
+        struct.pack_into('I', self.params, 16, self.IDLE_MS if is_polled else 0)
         self.ring = self.libc.syscall(self.SETUP, 4, self.params)
         if self.ring < 0:
             raise stage.Skip(f'io_uring: {os.strerror(ctypes.get_errno())}')
@@ -214,17 +219,17 @@ class Ring:
         struct.pack_into('I', self.submissions, self.array + 4 * slot, 0)
         self.count += 1
         struct.pack_into('I', self.submissions, self.tail, self.count)
-        if self.libc.syscall(self.ENTER, self.ring, 1, 1, self.GETEVENTS, None, 0) < 0:
+        if self.libc.syscall(self.ENTER, self.ring, 1, 1, self.how, None, 0) < 0:
             raise OSError(ctypes.get_errno(), 'io_uring_enter')
         _, result, _ = struct.unpack_from('=QiI', self.completions, self.completed + 16 * ((self.count - 1) % 8))
         struct.pack_into('I', self.completions, self.head_of_completed, self.count)
         return result
 
 
-def io_uring(watch, folder):
+def io_uring(watch, folder, is_polled=False):
     disk = stage.disk_of(folder)
     _, handle = cold(folder, 'ring.data', 1 << 17, 100, os.O_DIRECT)
-    ring, page = Ring(), mmap.mmap(-1, 4096)
+    ring, page = Ring(is_polled), mmap.mmap(-1, 4096)
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     with watch.asked():
         results = {ring.read(handle, address, 4096, number << 17) for number in range(100)}
@@ -233,7 +238,12 @@ def io_uring(watch, folder):
     watch.knows(disk=disk)
 
 
-PROGRAMS = (cpu_quota, busy_quota, blkio, swap, io_uring)
+def polled_ring(watch, folder):
+    """A thread of the kernel takes the requests from the ring."""
+    io_uring(watch, folder, True)
+
+
+PROGRAMS = (cpu_quota, busy_quota, blkio, swap, io_uring, polled_ring)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -120,6 +120,7 @@ TABLE = {
     'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap',
                      kernel=('disk', 'reclaim')),
     'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter for read', kernel=('disk',)),
+    'polled_ring': Workload('limits.py', r'iou-sqp-\d+: running in the kernel, waited for by wl-asker in io_uring_enter for read'),
 }
 for _name, _workload in TABLE.items():
     _workload.name = _name

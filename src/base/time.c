@@ -97,6 +97,8 @@ static bool read_duration(const char *text, int64_t *duration_ns, const char **r
     } units[] = {
         {"ns", 1},
         {"us", 1000},
+        {"\u00b5s", 1000}, /* micro sign */
+        {"\u03bcs", 1000}, /* Greek mu */
         {"ms", 1000000},
         {"s", LULL_NS_PER_S},
         {"min", 60 * LULL_NS_PER_S},
@@ -194,7 +196,7 @@ static bool read_date(const char **text, struct tm *tm, const char **reason)
 static bool read_zone(const char **text, bool *has_zone, int *offset_s, const char **reason)
 {
     *offset_s = 0;
-    *has_zone = skip(text, 'Z');
+    *has_zone = skip(text, 'Z') || skip(text, 'z');
     if (*has_zone || **text == '\0') {
         return true;
     }
@@ -221,7 +223,7 @@ static bool read_calendar(const char *text, int64_t base_ns, bool local, int64_t
         if (!read_date(&text, &tm, reason)) {
             return false;
         }
-        if (!skip(&text, 'T') && !skip(&text, ' ')) {
+        if (!skip(&text, 'T') && !skip(&text, 't') && !skip(&text, ' ')) {
             *reason = "expected T or a space between date and time of day";
             return false;
         }

@@ -31,6 +31,7 @@ SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
+SAME_COMMON(exec_entry);
 SAME_COMMON(io_entry);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
@@ -342,7 +343,7 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     }
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
-    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry) {
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry || id == LULL_EVENT_exec_entry) {
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -468,11 +469,11 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                                             id == LULL_EVENT_io_exit ? event : NULL, &io)) {
         fact.io = &io;
     }
-    REPORT(model, syscall, &fact);
     if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ret == 0) {
         const char *path = number != LULL_NONE ? call->path->str : "";
         sched_exec_returned(model, task, t, HAS(context_comm) ? NULL : path);
     }
+    REPORT(model, syscall, &fact);
     if (number != LULL_NONE) {
         free_call(model, task);
     }

@@ -136,6 +136,9 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args = (struct call_args){.have = 0};
         take_raw(call_class, call, ((const struct lull_ev_raw_entry *)event)->args);
         take_futex_operation(&call->args.futex, (uint32_t)call->args.futex.operation);
+    } else if (id == LULL_EVENT_exec_entry) {
+        const struct lull_ev_exec_entry *ev = event;
+        g_string_append_len(call->path, ev->path.data, ev->path.length);
     } else if (id == LULL_EVENT_futex_entry) {
         const struct lull_ev_futex_entry *ev = event;
         if (!LULL_HAS(ev, futex_entry, address) || !LULL_HAS(ev, futex_entry, operation)) {

@@ -52,8 +52,8 @@ class Call:
 
 
 class Machine:
-    def __init__(self, seed, steps, cpus=2, has_contexts=True):
-        self.chance, self.has_contexts = random.Random(seed), has_contexts
+    def __init__(self, seed, steps, cpus=2, has_contexts=True, tells_exec=True):
+        self.chance, self.has_contexts, self.tells_exec = random.Random(seed), has_contexts, tells_exec
         self.now, self.events, self.calls, self.runs, self.threads, self.last_tid = START_NS, [], [], [], [], 100
         self.cpus, self.khz = [None] * cpus, [None] * cpus
         self.event(0, 'first')
@@ -305,27 +305,37 @@ class Machine:
         self.owns(thread)
         thread.table.fds = {fd: file for fd, file in thread.table.fds.items() if not file[1]}
         first = next(one for one in self.threads if one.tid == thread.pid)
+        call = thread.call[0]
+        if thread is not first:
+            first.call, thread.call = thread.call, None
         self.cpus[cpu] = first
         first.names.append((self.now, program))
-        is_renamed = self.chance.random() < 0.5
-        if is_renamed:
-            first.names[-1] = (self.event(cpu, 'task_rename', tid=first.tid, newcomm=program, oom_score_adj=0), program)
-            self.follows(cpu, thread, first)
-        when = self.event(cpu, 'sched_process_exec', filename='/bin/' + program, tid=first.tid, old_tid=thread.tid)
-        if not is_renamed:
-            first.names[-1] = (when, program)
-            self.follows(cpu, thread, first)
+        is_told = False
+        for tells in (self.renames, self.says_executed, self.leave):
+            if (tells == self.renames and self.chance.random() < 0.5 and (self.has_contexts or self.tells_exec or thread is first) or
+                    tells == self.says_executed and not self.tells_exec or tells == self.leave and self.tells_exec):
+                continue
+            tells(cpu, first) if tells == self.leave else tells(cpu, first, thread, program)
+            if not is_told:
+                is_told, first.names[-1] = True, (self.now, program)
+                self.follows(cpu, thread, first, call)
         if thread is not first and self.chance.random() < 0.5:  # the end of the first, by its number on kernels before 5.8
             self.event(self.chance.randrange(len(self.cpus)), 'sched_process_free', comm='x', prio=20,
                        tid=self.chance.choice([first.tid, thread.tid]))
 
-    def follows(self, cpu, thread, first):
+    def renames(self, cpu, first, thread, program):
+        self.event(cpu, 'task_rename', tid=first.tid, newcomm=program, oom_score_adj=0)
+
+    def says_executed(self, cpu, first, thread, program):
+        self.event(cpu, 'sched_process_exec', filename='/bin/' + program, tid=first.tid, old_tid=thread.tid)
+
+    def follows(self, cpu, thread, first, call):
         if thread is first:
             return
         self.runs.append((thread, cpu, self.khz[cpu], thread.since, self.now))
-        first.table, first.call, first.cpu, first.since, first.is_dead = thread.table, thread.call, cpu, self.now, False
-        first.call[0].moves(first, self.now)
-        thread.call, thread.cpu, thread.is_dead = None, None, True
+        first.table, first.cpu, first.since, first.is_dead = thread.table, cpu, self.now, False
+        call.moves(first, self.now)
+        thread.cpu, thread.is_dead = None, True
 
     def ends(self, cpu, thread, table, fd, fails, cloexec):
         if sum(not one.is_dead for one in self.threads) < 5:

@@ -31,11 +31,13 @@ def tables(verb, *options):
 class Question:
     """Options, and what they ask for."""
 
-    def __init__(self, machine, chance):
-        self.machine, self.options = machine, []
+    def __init__(self, machine, chance, comms=None):
+        self.machine, self.options = machine, ['--comm', ','.join(comms)] if comms else []
         first, last = machine.events[0]['t'], machine.events[-1]['t']
         self.begin, self.end = first, last + 1
-        self.tids = self.comms = self.cpu = None
+        self.tids, self.comms, self.cpu = None, comms, None
+        if comms:
+            return
         if chance.random() < 0.6:
             self.begin = chance.choice([chance.randrange(first, last), chance.choice(machine.events)['t']])
             self.options += ['--begin', self.begin]
@@ -106,6 +108,8 @@ def check_files(name, asked, trace):
 
 
 def check_runs(name, asked, trace):
+    if not asked.machine.tells_exec:
+        return  # without calls it is not known when in a run the name or the number changed
     ran = collections.Counter()
     for thread, cpu, khz, since, until in asked.machine.runs:
         cuts = [since, *(when for when, _ in thread.names if since < when < until), until]
@@ -138,10 +142,11 @@ def check_store(name, machine, trace):
 
 
 def check(seed, folder):
-    machine = Machine(seed, 1200, cpus=1 + seed % 3, has_contexts=seed % 2 == 0)
+    machine = Machine(seed, 1200, cpus=1 + seed % 3, has_contexts=seed % 2 == 0, tells_exec=seed % 3 != 1)
     trace = os.path.join(folder, str(seed))
     jsonl_to_ctf.write_trace(machine.events, trace)
     check_store(f'machine {seed}', machine, trace)
+    check_calls(f'machine {seed}, programs', Question(machine, None, ['prog0', 'prog1', 'app0']), trace)
     for number in range(3):
         asked = Question(machine, random.Random(f'{seed} {number}'))
         name = f'machine {seed}, ' + ' '.join(map(str, asked.options))

@@ -273,6 +273,9 @@ struct lull_file {
     uint8_t type;  /* enum lull_file_type */
     bool is_cloexec;
     bool is_datagram; /* NET: its socket is one of datagrams, UDP */
+    /* The next that dup() or fork() made of it, or of which it was made, round to itself: what is said of their socket holds
+     * for all. */
+    uint32_t copies;
     int64_t open_ns;  /* when it came to be; INT64_MIN: was there before it was first seen */
     int64_t close_ns; /* INT64_MAX: open as far as is known */
 };

@@ -308,6 +308,10 @@ uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd);
 /* A new descriptor. What had its number before was closed without being seen. */
 uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t fd, uint32_t path,
                     enum lull_file_type type, bool is_cloexec);
+/* One descriptor was made of another. */
+void files_copied(struct lull_model *model, uint32_t from, uint32_t to);
+/* Names an open file, by all its descriptors. */
+void files_name(struct lull_model *model, uint32_t file, uint32_t path, enum lull_file_type type);
 void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd);
 /* Closes descriptors first … last, or only sets their close-on-exec flag. */
 void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32_t first,

@@ -260,15 +260,17 @@ static uint32_t label_of_address(struct lull_model *model, int32_t family, const
     return model_label(model, text);
 }
 
+static bool is_internet(int32_t family)
+{
+    return family == CALL_FAMILY_INET || family == CALL_FAMILY_INET6;
+}
+
 static void name_by_address(struct ended *e, uint32_t file, int32_t family, const uint8_t ip[16],
                             uint32_t port)
 {
-    if (file == LULL_NONE || (family != CALL_FAMILY_INET && family != CALL_FAMILY_INET6)) {
-        return;
+    if (file != LULL_NONE && is_internet(family)) {
+        files_name(e->model, file, label_of_address(e->model, family, ip, port), LULL_FILE_NET);
     }
-    uint32_t label = label_of_address(e->model, family, ip, port);
-    e->model->files.items[file].path = label;
-    e->model->files.items[file].type = LULL_FILE_NET;
 }
 
 static void make(struct ended *e)
@@ -326,8 +328,7 @@ static void bpf(struct ended *e)
 
 static enum lull_file_type type_of_family(int32_t family)
 {
-    return family == CALL_FAMILY_INET || family == CALL_FAMILY_INET6 ? LULL_FILE_NET
-                                                                     : LULL_FILE_SOCKET;
+    return is_internet(family) ? LULL_FILE_NET : LULL_FILE_SOCKET;
 }
 
 static void make_socket(struct ended *e)
@@ -402,8 +403,8 @@ static void name_socket(struct ended *e, bool is_done)
         name_by_address(e, e->io->file, args->family, args->ip, args->port);
     } else if (is_done && has(e, CALL_ARG_PATH) && has(e, CALL_ARG_FAMILY) &&
                args->family == CALL_FAMILY_UNIX && e->call->path->len) {
-        e->model->files.items[e->io->file].path = model_label(e->model, e->call->path->str);
-        e->model->files.items[e->io->file].type = LULL_FILE_SOCKET;
+        files_name(e->model, e->io->file, model_label(e->model, e->call->path->str),
+                   LULL_FILE_SOCKET);
     }
 }
 
@@ -425,14 +426,12 @@ static void duplicate(struct ended *e)
     if (fd < 0 || (is_itself && e->io->file != LULL_NONE)) { /* dup2() of a number to itself */
         return;
     }
-    uint32_t path = LULL_NONE;
-    enum lull_file_type type = LULL_FILE_UNKNOWN;
-    if (e->io->file != LULL_NONE) {
-        path = e->model->files.items[e->io->file].path;
-        type = e->model->files.items[e->io->file].type;
-    }
     e->io->to_fd = fd;
-    e->io->to_file = files_open(e->model, e->task, e->t, fd, path, type, wants_cloexec(e));
+    e->io->to_file =
+        files_open(e->model, e->task, e->t, fd, LULL_NONE, LULL_FILE_UNKNOWN, wants_cloexec(e));
+    if (e->io->file != LULL_NONE) {
+        files_copied(e->model, e->io->file, e->io->to_file);
+    }
 }
 
 static void control(struct ended *e)
@@ -512,9 +511,12 @@ static void move(struct ended *e)
     if (e->has_ret) {
         e->io->bytes = MAX(e->ret, 0);
     }
-    /* sendto() to an address: who was written to last is the peer. */
-    if (e->call->args.has_ip && succeeded(e)) {
-        name_by_address(e, e->io->file, e->call->args.family, e->call->args.ip, e->call->args.port);
+    /* sendto() to an address: who was written to last by this descriptor is its peer. */
+    const struct call_args *args = &e->call->args;
+    if (args->has_ip && succeeded(e) && e->io->file != LULL_NONE && is_internet(args->family)) {
+        struct lull_file *file = &e->model->files.items[e->io->file];
+        file->path = label_of_address(e->model, args->family, args->ip, args->port);
+        file->type = LULL_FILE_NET;
     }
 }
 

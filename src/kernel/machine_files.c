@@ -165,9 +165,37 @@ static uint32_t file_new(struct lull_model *model, const struct fd_table *table,
                                                     .fd = fd,
                                                     .path = LULL_NONE,
                                                     .type = LULL_FILE_UNKNOWN,
+                                                    .copies = (uint32_t)model->files.count,
                                                     .open_ns = open_ns,
                                                     .close_ns = INT64_MAX});
     return model->files.count - 1;
+}
+
+void files_copied(struct lull_model *model, uint32_t from, uint32_t to)
+{
+    struct lull_file *original = &model->files.items[from], *copy = &model->files.items[to];
+    copy->path = original->path;
+    copy->type = original->type;
+    copy->is_datagram = original->is_datagram;
+    copy->copies = original->copies;
+    original->copies = to;
+}
+
+void files_name(struct lull_model *model, uint32_t file, uint32_t path, enum lull_file_type type)
+{
+    struct lull_file *files = model->files.items;
+    files[file].path = path;
+    files[file].type = type;
+    for (uint32_t at = file, next; (next = files[at].copies) != file;) {
+        if (files[next].close_ns != INT64_MAX) {
+            files[at].copies = files[next].copies;
+            files[next].copies = next;
+            continue;
+        }
+        files[next].path = path;
+        files[next].type = type;
+        at = next;
+    }
 }
 
 /* The slot of a descriptor, to be changed; what is inherited becomes the process's own. */
@@ -178,8 +206,7 @@ static struct fd_slot *own(struct lull_model *model, struct fd_table *table, int
         return slot;
     }
     uint32_t file = file_new(model, table, fd, table->since_ns);
-    model->files.items[file].path = model->files.items[slot->file].path;
-    model->files.items[file].type = model->files.items[slot->file].type;
+    files_copied(model, slot->file, file);
     model->files.items[file].is_cloexec = slot->is_cloexec;
     slot->file = file;
     slot->owner = table->slots.owner;

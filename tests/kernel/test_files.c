@@ -164,6 +164,39 @@ static void test_sockets(struct fixture *f, gconstpointer data)
            "10: recvmmsg 240..250 = 3 read fd 8=socket,?,before\n");
 }
 
+/* dup(2) and fork(2): copies refer to the same open file. What connects one of them connects all that are open, whoever
+ * uses it, also if it has not been used yet; but what a datagram is sent to is the caller's affair. */
+static void test_copied_sockets(struct fixture *f, gconstpointer data)
+{
+    CALL(100, socket, 5, ARG(family) | ARG(flags), .family = 2, .flags = 2);
+    CALL(120, dup, 6, ARG(fd), .fd = 5);
+    CALL(140, dup, 7, ARG(fd), .fd = 6);
+    CALL(160, close, 0, ARG(fd), .fd = 6);
+    feed_fork(f->model, 0, 180, 10, 20, 20);
+    feed_fork(f->model, 0, 181, 10, 30, 30);
+    feed_switch(f->model, 0, 0, 190, 10, 20, 0);
+    read_file(f, 200, 7, 1);
+    CALL(220, connect, 0, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 80,
+         .ip4 = ip4);
+    g_string_truncate(f->seen, 0);
+    read_file(f, 240, 7, 1);
+    feed_switch(f->model, 0, 0, 260, 20, 10, 0);
+    read_file(f, 270, 7, 1);
+    CALL(290, sendto, 3, ARG(fd) | ARG(family) | ARG(port), .fd = 7, .family = 2, .port = 53,
+         .ip4 = ip4);
+    read_file(f, 310, 5, 1);
+    feed_switch(f->model, 0, 0, 330, 10, 30, 0);
+    read_file(f, 340, 5, 1);
+    expect(f, "20: read 240..250 = 1 read fd 7=net,10.9.0.2:80,180 wants 100 moved 1\n"
+              "10: read 270..280 = 1 read fd 7=net,10.9.0.2:80,150 wants 100 moved 1\n"
+              "10: sendto 290..300 = 3 write fd 7=net,10.9.0.2:53,150 moved 3\n"
+              "10: read 310..320 = 1 read fd 5=net,10.9.0.2:80,110 wants 100 moved 1\n"
+              "30: read 340..350 = 1 read fd 5=net,10.9.0.2:80,181 wants 100 moved 1\n");
+    g_assert_cmpstr(lull_model_label(f->model, lull_model_file(f->model, 1)->path), ==, "socket");
+    g_assert_true(lull_model_file(f->model, 0)->is_datagram);
+    g_assert_true(lull_model_file(f->model, 2)->is_datagram);
+}
+
 /* The family says what a socket is whose making was not seen, but nothing of a file that is known. */
 static void test_family(struct fixture *f, gconstpointer data)
 {
@@ -599,6 +632,7 @@ int main(int argc, char **argv)
     TEST("make", test_make);
     TEST("pairs", test_pairs);
     TEST("sockets", test_sockets);
+    TEST("copied-sockets", test_copied_sockets);
     TEST("family", test_family);
     TEST("accept", test_accept);
     TEST("dup", test_dup);

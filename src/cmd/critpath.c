@@ -538,7 +538,7 @@ const struct lull_verb lull_verb_critpath = {
         "null; "
         "a wait lies \"within\" another in the same way. \"by\" is the task that ended the wait, that "
         "sent "
-        "the packet, or that had the CPU longest; \"reason\" is the system call in which the task "
+        "the packet, that had the CPU longest, or, where another thread of the process than the first executed a program, that thread; \"reason\" is the system call in which the task "
         "waited "
         "and what that call is about. \"tcp\" is there only if the headers of packets show that TCP "
         "itself waited: \"kind\" is sent-again, syn-again, delayed-ack or zero-window. \"mode\" is what runs: user, call (\"detail\" names it), kernel, reclaim, dump, or "

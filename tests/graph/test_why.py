@@ -15,6 +15,8 @@ import tempfile
 from tap import Tap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import jsonl_to_ctf  # noqa: E402
 from held_up import MS, SPACING, US, HeldUp  # noqa: E402
 
 LULL = os.environ["LULL"]
@@ -42,6 +44,26 @@ def record(scratch, name, machines):
     subprocess.run([MAKE_TRACES, script, out], check=True)
     shutil.rmtree(os.path.join(out, "ns"))
     return out
+
+
+def check_many_times(scratch):
+    """Nine instances compute 1 ms each, another 100 ms, or 5 ms: 99 ms longer is 100 times as long, 4 ms longer is 400 %."""
+    for ms, said in ((100, "The slow one takes 99.00 ms longer than the typical ones on average, 100 times as long, because:"),
+                     (5, "The slow one takes 4.000 ms (400 %) longer than the typical ones on average, because:")):
+        events, now = [], 0
+
+        def event(name, payload):
+            events.append({"t": now, "n": name, "p": payload, "pc": {"cpu_id": 0}, "sec": {"tid": 7}})
+        event("sched_switch", {"prev_comm": "other", "prev_tid": 6, "prev_prio": 20, "prev_state": 1, "next_comm": "task", "next_tid": 7, "next_prio": 20})
+        for number in range(10):
+            now += MS
+            event("job_start", {"number": number})
+            now += MS * (ms if number == 7 else 1)
+            event("job_end", {"number": number})
+        trace = os.path.join(scratch, f"times{ms}")
+        jsonl_to_ctf.write_trace(events, trace, {"hostname": "m"}, offset_ns=0)
+        text = lull("why", "--period", 'job : $evt.$name == "job_start" : $evt.$name == "job_end"', trace).stdout
+        tap.ok(said in text.splitlines() and f"1 slow ({ms}" in text and "6 typical (1.000 ms)." in text, f"{ms} times as long", text)
 
 
 def close(found, wanted, relative=0.02):
@@ -397,6 +419,7 @@ def check_django_period():
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
+        tap.run("many times as long", check_many_times, scratch)
         for seed, name in enumerate(("lock", "disk", "names", "cpu", "worker"), 1):
             tap.run(name, check_cause, scratch, name, [11], seed)
             tap.run(name, check_cause, scratch, name, [3, 20], seed + 10)

@@ -20,6 +20,8 @@ enum { MOST_NAMED = 5, MOST_DETAILS = 3, MOST_FUNCTIONS = 5 };
 #define LITTLE_DIFFERENCE 0.05
 /* Less than this of the slow ones' paths is not worth a warning. */
 #define LITTLE_UNKNOWN 0.02
+/* From so many times on, a difference is no percentage. */
+#define SO_MANY_TIMES 10
 
 struct why_view {
     struct lull_out out;
@@ -205,12 +207,13 @@ const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
 
 static void append_range(GString *out, const GArray *timed)
 {
+    g_autoptr(GString) last = g_string_new(NULL);
+    const gsize at = out->len;
     append_duration(out, (double)g_array_index(timed, struct lull_timed, 0).took_ns);
-    if (timed->len == 1) {
-        return;
+    append_duration(last, (double)g_array_index(timed, struct lull_timed, timed->len - 1).took_ns);
+    if (strcmp(out->str + at, last->str) != 0) {
+        g_string_append_printf(out, " to %s", last->str);
     }
-    g_string_append(out, " to ");
-    append_duration(out, (double)g_array_index(timed, struct lull_timed, timed->len - 1).took_ns);
 }
 
 static void append_groups(GString *out, const struct lull_why_group *kind)
@@ -248,9 +251,16 @@ void lull_why_verdict_append(GString *out, const struct lull_why_group *kind)
     g_string_append(out, kind->chosen.slow->len == 1 ? ".\nThe slow one takes "
                                                      : ".\nThe slow ones take ");
     append_duration(out, comparison->difference_ns);
-    g_string_append(out, " (");
-    append_percent(out, comparison->difference_ns / MAX(comparison->typical_ns, 1));
-    g_string_append(out, ") longer than the typical ones on average");
+    const double ratio = comparison->difference_ns / MAX(comparison->typical_ns, 1);
+    if (ratio < SO_MANY_TIMES) {
+        g_string_append(out, " (");
+        append_percent(out, ratio);
+        g_string_append_c(out, ')');
+    }
+    g_string_append(out, " longer than the typical ones on average");
+    if (ratio >= SO_MANY_TIMES) {
+        g_string_append_printf(out, ", %.0f times as long", ratio + 1);
+    }
     g_string_append(out, kind->info.verdict == LULL_WHY_ALIKE
                              ? ": they are all alike, there is nothing to explain."
                          : kind->info.verdict == LULL_WHY_UNCLEAR

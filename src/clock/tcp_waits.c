@@ -14,6 +14,8 @@ enum { TCP = 6, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 
 /* The kernel delays no acknowledgement for less than 40 ms, by a timer that may be a tick early. */
 #define DELAYED_NS INT64_C(10000000)
+/* What is cut into segments leaves one right after the other. */
+#define BURST_NS INT64_C(50000)
 /* What waits for an acknowledgement leaves in the interrupt that brings it. */
 #define AT_ONCE_NS INT64_C(1000000)
 
@@ -30,6 +32,9 @@ struct half {
     bool has_syn;
     int64_t syn_ns;
     uint32_t syn_seq, syn_number;
+    /* what fills a segment at least (0: not known), and what was sent last */
+    uint32_t full, last_payload, last_end;
+    int64_t last_ns;
     /* received; INT64_MIN: none */
     int64_t unacked_ns;             /* the oldest that the host has not acknowledged */
     int64_t data_ns;                /* the latest */
@@ -284,6 +289,26 @@ static void syn_sent(struct lull_tcp_waits *waits, struct half *half,
     }
 }
 
+/* Of two packets that leave one right after the other, the larger one fills a segment at least: else the second would
+ * have been held back. */
+static void note_size(struct half *half, const struct lull_net_packet *packet)
+{
+    const uint32_t larger = MAX(half->last_payload, packet->payload);
+    if (packet->seq == half->last_end && packet->time_ns - half->last_ns < BURST_NS &&
+        half->last_payload && (!half->full || larger < half->full)) {
+        half->full = larger;
+    }
+    half->last_payload = packet->payload;
+    half->last_end = packet->seq + packet->payload;
+    half->last_ns = packet->time_ns;
+}
+
+/* Nagle's algorithm holds back what does not fill a segment; the rest waits for room. */
+static bool may_be_nagle(const struct half *half, const struct lull_net_packet *packet)
+{
+    return is_data(packet) && (half->full == 0 || packet->payload < half->full);
+}
+
 static bool is_delayed(const struct lull_tcp_waits *waits, uint32_t number)
 {
     const struct lull_tcp_wait_note *found = lull_tcp_waits_find(waits, number);
@@ -316,12 +341,12 @@ static void after_received(struct lull_tcp_waits *waits, const struct lull_packe
         fact->context_cause == LULL_CAUSE_TIMER) {
         timer_sent(waits, fact, half, peer);
     }
-    if (is_data(packet) && fact->in_interrupt && is_delayed(waits, peer->ack_sent) &&
-        t - peer->ack_ns < AT_ONCE_NS) {
+    const bool is_held = fact->in_interrupt && may_be_nagle(half, packet);
+    if (is_held && is_delayed(waits, peer->ack_sent) && t - peer->ack_ns < AT_ONCE_NS) {
         waits->notes.items[lull_map_find(&waits->by_number, peer->ack_sent)].is_nagle = true;
     }
-    if (is_data(packet) && fact->in_interrupt && peer->ack_late_ns != INT64_MIN &&
-        half->trip_ns != INT64_MIN && t - peer->ack_ns < AT_ONCE_NS &&
+    if (is_held && peer->ack_late_ns != INT64_MIN && half->trip_ns != INT64_MIN &&
+        t - peer->ack_ns < AT_ONCE_NS &&
         peer->ack_ns - peer->ack_late_ns >= DELAYED_NS + half->trip_ns) {
         /* As if both ways took the same time. */
         half->held = (struct again){1, peer->ack_late_ns + half->trip_ns / 2,
@@ -373,6 +398,9 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
     }
     if (peer) {
         after_received(waits, fact, half, peer);
+    }
+    if (packet->payload) {
+        note_size(half, packet);
     }
 }
 

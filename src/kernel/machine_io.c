@@ -54,6 +54,8 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
             packet->icmp_rest = ((uint32_t)ev->ip##_icmp_type << 24 |                              \
                                  (uint32_t)(ev->ip##_icmp_code & 0xff) << 16) ^                    \
                                 (uint32_t)ev->ip##_icmp_gateway;                                   \
+        } else {                                                                                   \
+            packet->payload = rest; /* with the headers that the tracer does not know */           \
         }                                                                                          \
     } while (0)
 

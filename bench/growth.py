@@ -59,6 +59,7 @@ DIMENSIONS = {
     "interfaces": (("nettop --limit 0", "stats"), 1),
     "flows": (("sync", "requests --limit 0", "nettop --limit 0"), 1),
     "segments": (("nettop", "critpath --tid 7"), 1),
+    "closed_windows": (("critpath --tid 7",), 1),
     "reordered": (("sync",), 1),
     "curved": (("sync",), 1),
     "irqs": (("irqstats", "stats", "index"), 1),

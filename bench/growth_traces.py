@@ -108,9 +108,9 @@ KVM = {"kvm_x86_entry": [("vcpu_id", "u32")], "kvm_x86_exit": [("exit_reason", "
 
 # A TCP packet, whose fields lie in structures of structures.
 PACKET_TSDL = """u64 skbaddr; u32 len; letter name[16]; struct { struct { u16 tot_len; u8 ihl; u16 id; u8 protocol; u8 saddr[4];
-    u8 daddr[4]; struct { struct { u16 source_port; u16 dest_port; u32 seq; u32 ack_seq; u8 data_offset; u16 flags; } tcp; }
+    u8 daddr[4]; struct { struct { u16 source_port; u16 dest_port; u32 seq; u32 ack_seq; u8 data_offset; u16 flags; u16 window_size; } tcp; }
     transport_header; } ipv4; } network_header;"""
-PACKET = struct.Struct("<QI16sHBHB4s4sHHIIBH")
+PACKET = struct.Struct("<QI16sHBHB4s4sHHIIBHH")
 PACKETS = ("net_dev_queue", "net_if_receive_skb")
 
 
@@ -142,8 +142,9 @@ class Trace:
         if len(stream) == PACKET_EVENTS:
             self.end_packet(cpu)
 
-    def packet(self, event_name, number, source, destination, ports, seq, *, cpu=0, payload=100, flags=16, ack=1, device=b"eth0"):
-        self.add(event_name, number, payload + 40, device, payload + 40, 5, 0, 6, source, destination, *ports, seq, ack, 5, flags,
+    def packet(self, event_name, number, source, destination, ports, seq, *, cpu=0, payload=100, flags=16, ack=1, window=500,
+               device=b"eth0"):
+        self.add(event_name, number, payload + 40, device, payload + 40, 5, 0, 6, source, destination, *ports, seq, ack, 5, flags, window,
                  cpu=cpu)
 
     def end_packet(self, cpu, discarded=0, damage=False):
@@ -381,6 +382,27 @@ def segments(directory, n):
     trace = Trace(directory)
     for i in range(n):
         trace.packet("net_dev_queue", 64 + i, address(1), address(2), (1000, 80), 100 * i, flags=24)
+    return trace.write()
+
+
+def closed_windows(directory, n):
+    """A task waits for room in a connection as often as the other end closes its window and opens it again; the acknowledgement of what
+    left then wakes it."""
+    trace = Trace(directory)
+    ends, back = (address(1), address(2), (1000, 80)), (address(2), address(1), (80, 1000))
+    switch(trace, 0, 7)
+    trace.packet("net_dev_queue", 64, *ends, 1000, flags=24)
+    for i in range(n):
+        switch(trace, 7, 0, state=1)
+        trace.add("irq_softirq_entry", 3)
+        for part, (ack, window) in enumerate(((1, 0), (1, 500), (2, 500))):
+            trace.packet("net_if_receive_skb", 65 + 3 * i + part, *back, 1, payload=0, ack=1000 + 100 * (i + ack), window=window)
+            if part == 1:
+                trace.packet("net_dev_queue", 66 + 3 * i, *ends, 1000 + 100 * (i + 1), flags=24)
+        trace.add("sched_waking", comm(7), 7, 20, 0)
+        trace.add("irq_softirq_exit", 3)
+        switch(trace, 0, 7)
+    switch(trace, 7, 0, state=1)
     return trace.write()
 
 

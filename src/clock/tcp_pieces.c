@@ -65,9 +65,13 @@ static void append(struct lull_tcp_pieces *pieces, uint32_t start, uint32_t end,
     pieces->end = end;
 }
 
-/* Cuts the piece in two at that number, if it is within. True if it was. */
+/* Cuts the piece in two at that number, if it is within. True if it was. Nothing that is sent in earnest has so many that
+ * they stay whole. */
 static bool split(struct lull_tcp_pieces *pieces, size_t i, uint32_t at)
 {
+    if (pieces->all.count - pieces->first >= 2 * MOST) {
+        return false;
+    }
     if (!is_after(at, pieces->all.items[i].start) || !is_after(pieces->all.items[i].end, at)) {
         return false;
     }

@@ -3,9 +3,12 @@
  * acknowledged, whether the window is closed. */
 #include "clock/tcp_waits.h"
 
+#include <string.h>
+
 #include "clock/tcp_pieces.h"
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "kernel/states.h"
@@ -77,7 +80,11 @@ struct resent {
 struct window {
     struct lull_tcp_wait_note note;
     uint32_t host;
-    uint32_t before; /* the last one of the same flow, or LULL_NONE */
+};
+
+/* Of a flow, in the order in which they opened. */
+struct flow_windows {
+    LULL_VEC(struct window) list;
 };
 
 /* Of a flow, what was looked for last. */
@@ -98,9 +105,9 @@ struct lull_tcp_waits {
     struct lull_map
         by_original; /* number of the packet that was lost, or late, and the first byte of a part of it → arrivals */
     LULL_VEC(struct resent) resent; /* by flow */
-    LULL_VEC(struct window) windows;
-    struct lull_map last_window; /* flow → its last one */
-    struct lull_map by_timer;    /* packets that timers sent: number → their times */
+    LULL_VEC(struct flow_windows) windows;
+    struct lull_map windows_of; /* flow → those */
+    struct lull_map by_timer;   /* packets that timers sent: number → their times */
     LULL_VEC(int64_t) timer_ns;
 };
 
@@ -126,8 +133,11 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
         lull_vec_free(&waits->arrivals);
         lull_map_free(&waits->by_original);
         lull_vec_free(&waits->resent);
+        for (size_t i = 0; i < waits->windows.count; i++) {
+            lull_vec_free(&waits->windows.items[i].list);
+        }
         lull_vec_free(&waits->windows);
-        lull_map_free(&waits->last_window);
+        lull_map_free(&waits->windows_of);
         lull_map_free(&waits->by_timer);
         lull_vec_free(&waits->timer_ns);
         g_free(waits);
@@ -522,17 +532,22 @@ static void note_opened(struct lull_tcp_waits *waits, const struct lull_packet_f
 {
     const struct lull_net_packet *packet = fact->packet;
     note(waits, fact->number, LULL_TCP_ZERO_WINDOW, closed_ns, packet->time_ns, 0);
-    if (packet->flow != LULL_NONE) {
-        const struct window window = {
-            .note = {.first_ns = closed_ns,
-                     .last_ns = packet->time_ns,
-                     .kind = LULL_TCP_ZERO_WINDOW,
-                     .delayed = LULL_NONE,
-                     .lost = LULL_NONE},
-            .host = packet->host,
-            .before = lull_map_insert(&waits->last_window, packet->flow, waits->windows.count)};
-        lull_vec_push(&waits->windows, window);
+    if (packet->flow == LULL_NONE) {
+        return;
     }
+    uint32_t at = lull_map_find(&waits->windows_of, packet->flow);
+    if (at == LULL_MAP_NONE) {
+        at = (uint32_t)waits->windows.count;
+        memset(lull_vec_add(&waits->windows), 0, sizeof *waits->windows.items);
+        lull_map_insert(&waits->windows_of, packet->flow, at);
+    }
+    const struct window window = {.note = {.first_ns = closed_ns,
+                                           .last_ns = packet->time_ns,
+                                           .kind = LULL_TCP_ZERO_WINDOW,
+                                           .delayed = LULL_NONE,
+                                           .lost = LULL_NONE},
+                                  .host = packet->host};
+    lull_vec_push(&waits->windows.items[at].list, window);
 }
 
 static void window_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
@@ -705,14 +720,19 @@ const struct lull_tcp_wait_note *lull_tcp_waits_window(const struct lull_tcp_wai
                                                        uint32_t flow, uint32_t host,
                                                        int64_t start_ns, int64_t end_ns)
 {
-    uint32_t i = lull_map_find(&waits->last_window, flow);
-    while (i < waits->windows.count && (waits->windows.items[i].note.last_ns > end_ns ||
-                                        waits->windows.items[i].host != host)) {
-        i = waits->windows.items[i].before;
+    const uint32_t at = lull_map_find(&waits->windows_of, flow);
+    if (at == LULL_MAP_NONE) {
+        return NULL;
     }
-    return i < waits->windows.count && waits->windows.items[i].note.last_ns > start_ns
-               ? &waits->windows.items[i].note
-               : NULL;
+    const struct window *list = waits->windows.items[at].list.items;
+    const uint32_t count = (uint32_t)waits->windows.items[at].list.count;
+    uint32_t i = LULL_LOWER_BOUND(k, count, list[k].note.last_ns <= end_ns);
+    while (i > 0 && list[i - 1].note.last_ns > start_ns) {
+        if (list[--i].host == host) {
+            return &list[i].note;
+        }
+    }
+    return NULL;
 }
 
 const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)

@@ -60,6 +60,7 @@ DIMENSIONS = {
     "flows": (("sync", "requests --limit 0", "nettop --limit 0"), 1),
     "segments": (("nettop", "critpath --tid 7"), 1),
     "closed_windows": (("critpath --tid 7",), 1),
+    "alike": (("sync", "critpath --tid 9 --no-sync"), 1),
     "reordered": (("sync",), 1),
     "curved": (("sync",), 1),
     "irqs": (("irqstats", "stats", "index"), 1),

@@ -406,6 +406,22 @@ def closed_windows(directory, n):
     return trace.write()
 
 
+def alike(directory, n):
+    """One connection, in which one end says the same number again and again; all of it arrives late, after a packet that took as long."""
+    client, server = Trace(os.path.join(directory, "a"), host="a"), Trace(os.path.join(directory, "b"), host="b")
+    ends, late = (address(1), address(2), (1000, 80)), 10**9
+    switch(client, 0, 7)
+    switch(server, 0, 9)
+    for trace, name in ((client, "net_dev_queue"), (server, "net_if_receive_skb")):
+        trace.packet(name, 64, *ends, 1000, flags=24)
+        for i in range(n):
+            trace.packet(name, 65 + i, *ends, 1100, payload=0)
+        server.now = client.now + late
+    client.write()
+    server.write()
+    return directory
+
+
 def reordered(directory, n):
     """One connection whose packets come in no order, on two hosts."""
     client, server = Trace(os.path.join(directory, "a"), host="a"), Trace(os.path.join(directory, "b"), host="b")

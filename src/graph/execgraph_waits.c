@@ -23,6 +23,14 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
     return &eg->last_waits.items[task];
 }
 
+/* Whoever provides pages of another program by userfaultfd(2) wakes who used one. */
+static bool is_of_userfaultfd(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup)
+{
+    const struct lull_wait_reason released = {.file = wakeup->file, .fd = -1};
+    return wakeup->cause == LULL_CAUSE_TASK && wakeup->file != LULL_NONE &&
+           g_strcmp0(lull_wait_reason_thing(eg->model, &released), "a userfaultfd") == 0;
+}
+
 /* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
  * of a file that it has mapped, or in swap. Or it has too much memory. */
 static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
@@ -42,6 +50,9 @@ static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lu
         const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
         return rwbs & LULL_RWBS_READ ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, inode)
                                      : LULL_FAULT_NONE;
+    }
+    if (wakeup && is_of_userfaultfd(eg, wakeup)) {
+        return LULL_FAULT_ANY;
     }
     return lull_modes_file_fault(eg, fact->task, fact->start_ns, inode) ? LULL_FAULT_FILE
                                                                         : LULL_FAULT_NONE;

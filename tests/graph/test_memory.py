@@ -155,7 +155,39 @@ def check_threads(folder):
            'threads that the kernel made in a program run in the kernel', modes)
 
 
+def check_provided(folder):
+    """Task 200 has a userfaultfd, by which it provides a page that the task uses: it wakes the task in a call on it. What wakes it in a call on
+    something else is no page fault."""
+    machine = Machine()
+    machine.others = {200: 'pager'}
+
+    def call(name, payload, ret, inside=lambda: None):
+        machine.event(f'syscall_entry_{name}', payload, 200)
+        inside()
+        machine.event(f'syscall_exit_{name}', {'ret': ret}, 200)
+
+    def wake():
+        machine.event('sched_waking', {'comm': 'worker', 'tid': TASK, 'prio': 20, 'target_cpu': 0}, 200)
+    machine.switch(0, 200, 0)
+    call('userfaultfd', {'flags': 0}, 5)
+    call('eventfd2', {'count': 0, 'flags': 0}, 6)
+    machine.switch(200, TASK, 0)
+    machine.call('getppid')
+    for fd in 5, 6:
+        machine.switch(TASK, 200, 1)
+        machine.passes(3)
+        call('ioctl', {'fd': fd, 'cmd': 1, 'arg': 0}, 0, wake)
+        machine.switch(200, TASK, 0)
+        machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    kinds = [wait['reason'] and wait['reason']['kind'] for wait in sorted(json.loads(done.stdout)['waits'], key=lambda wait: wait['begin_ns'])]
+    tap.ok(kinds == ['fault', None], 'who provides a page by userfaultfd ends a page fault', json.loads(done.stdout)['waits'])
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_provided(os.path.join(folder, 'provided'))
     check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))
     made = Machine()

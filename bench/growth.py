@@ -96,7 +96,7 @@ FUNCTIONS = {
 FUNCTION_STEP, FUNCTION_LIMIT, FUNCTION_SHARE = 4, 1.5, 0.003
 
 # Of few rows a store's memory still fits into caches, so two sizes say little of these.
-FULL_ONLY = {("tasks", "index"), ("disks", "index")}
+FULL_ONLY = {("tasks", "index"), ("disks", "index"), ("alike", "sync"), ("alike", "critpath --tid 9 --no-sync")}
 # What other lines of the short version hold as well.
 FULL_ONLY |= {("tasks", "schedtop"), ("hosts", "stats --no-sync"), ("hosts", "sync"), ("star", "cputop"), ("star", "stats"), ("star", "requests")}
 

@@ -1,115 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* For each direction of each connection, as each host sees it: what was sent last, what is not
  * acknowledged, whether the window is closed. */
-#include "clock/tcp_waits.h"
+#include "clock/tcp_waits_private.h"
 
 #include <string.h>
 
-#include "clock/tcp_pieces.h"
-
-#include "base/map.h"
 #include "base/search.h"
-#include "base/time.h"
-#include "base/vec.h"
 #include "kernel/states.h"
 
 enum { TCP = 6, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 
-/* The kernel delays no acknowledgement for less than 40 ms, by a timer that may be a tick early. */
-#define DELAYED_NS INT64_C(10000000)
 /* What is cut into segments leaves one right after the other. */
 #define BURST_NS INT64_C(50000)
 /* What waits for an acknowledgement leaves in the interrupt that brings it. */
 #define AT_ONCE_NS INT64_C(1000000)
-
-/* What was sent again. */
-struct again {
-    uint32_t times; /* 0: nothing was */
-    int64_t first_ns, last_ns;
-};
-
-/* One direction of a connection on one host. */
-struct half {
-    struct lull_tcp_pieces pieces; /* sent */
-    struct again data, syn;        /* sent again last */
-    bool has_syn;
-    int64_t syn_ns;
-    uint32_t syn_seq, syn_number;
-    /* what fills a segment at least (0: not known), and what was sent last */
-    uint32_t full, last_payload, last_end;
-    int64_t last_ns;
-    /* received; INT64_MIN: none */
-    int64_t unacked_ns;             /* the oldest that the host has not acknowledged */
-    int64_t data_ns;                /* the latest */
-    uint32_t unacked, came, closed; /* numbers of these packets */
-    uint32_t data_end;              /* after the last byte */
-    uint32_t answered;              /* what the host acknowledged last, if has_answered */
-    bool has_answered;
-    int64_t closed_ns; /* since when its sender's window is closed */
-    int64_t ack_ns;    /* the latest acknowledgement without data */
-    uint32_t ack_sent; /* number of that packet where it was sent, or LULL_NONE */
-    /* the packet that opened a window last, which may come in on several devices */
-    int64_t opened_ns, opened_since_ns;
-    /* the packet that came last of what was sent again, with the number of what had it first; LULL_NONE: none has */
-    uint32_t late_seq, late_length, late_original;
-    uint64_t late_skb;
-    uint32_t opened_seq, opened_ack;
-    /* where only this end was recorded; INT64_MIN: none */
-    int64_t trip_ns;     /* sent: how long its SYN was under way, there and back */
-    int64_t ack_late_ns; /* received: when what the latest acknowledgement is about was sent */
-    struct again held;   /* sent: the acknowledgement that more had waited for, times: 1 */
-};
-
-/* Of bytes that were sent more than once: which packets came. */
-struct arrivals {
-    uint32_t first;     /* number of the packet that brought them first */
-    uint32_t last_sent; /* the number that the last one had where it was sent */
-    uint32_t more;      /* how many came after the first */
-};
-
-/* One direction of a connection without headers. */
-struct resent {
-    struct again data; /* sent again, and not yet arrived if */
-    bool is_under_way;
-    bool has_arrived;
-    int64_t arrived_ns; /* data, last */
-    uint32_t arrived;   /* number of that packet */
-};
-
-/* A window that was closed and has opened, as a host saw it. */
-struct window {
-    struct lull_tcp_wait_note note;
-    uint32_t host;
-};
-
-/* Of a flow, in the order in which they opened. */
-struct flow_windows {
-    LULL_VEC(struct window) list;
-};
-
-/* Of a flow, what was looked for last. */
-struct last_half {
-    uint32_t host, number; /* LULL_NONE: nothing was */
-};
-
-struct lull_tcp_waits {
-    const struct lull_flows *flows;
-    LULL_VEC(struct half) halves;
-    struct lull_map by_key;
-    LULL_VEC(struct last_half) by_flow;
-    LULL_VEC(struct lull_tcp_wait_note) notes;
-    struct lull_map by_number;
-    struct lull_map
-        by_lost; /* of packets whose bytes were sent again: number → note of the last time */
-    LULL_VEC(struct arrivals) arrivals;
-    struct lull_map
-        by_original; /* number of the packet that was lost, or late, and the first byte of a part of it → arrivals */
-    LULL_VEC(struct resent) resent; /* by flow */
-    LULL_VEC(struct flow_windows) windows;
-    struct lull_map windows_of; /* flow → those */
-    struct lull_map by_timer;   /* packets that timers sent: number → their times */
-    LULL_VEC(int64_t) timer_ns;
-};
 
 struct lull_tcp_waits *lull_tcp_waits_new(const struct lull_flows *flows)
 {
@@ -199,8 +103,8 @@ static inline uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_n
     return find_half(waits, key_of(packet, flow, host, is_back), flow, host);
 }
 
-static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
-                 int64_t first_ns, int64_t last_ns, uint32_t times)
+void tcp_note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
+              int64_t first_ns, int64_t last_ns, uint32_t times)
 {
     if (lull_map_find(&waits->by_number, number) == LULL_MAP_NONE) {
         lull_map_insert(&waits->by_number, number, waits->notes.count);
@@ -213,11 +117,10 @@ static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wa
     }
 }
 
-/* A timer sends the packet; the one with the number `delayed` had started it. */
-static void note_timer(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
-                       uint32_t delayed, int64_t first_ns, int64_t last_ns)
+void tcp_note_timer(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
+                    uint32_t delayed, int64_t first_ns, int64_t last_ns)
 {
-    note(waits, number, kind, first_ns, last_ns, 0);
+    tcp_note(waits, number, kind, first_ns, last_ns, 0);
     waits->notes.items[lull_map_find(&waits->by_number, number)].delayed = delayed;
 }
 
@@ -249,7 +152,7 @@ static struct half *half_at(struct lull_tcp_waits *waits, uint32_t number)
 static void note_sent_again(struct lull_tcp_waits *waits, uint32_t number, uint32_t lost,
                             enum lull_tcp_wait_kind kind, const struct again *again)
 {
-    note(waits, number, kind, again->first_ns, again->last_ns, again->times);
+    tcp_note(waits, number, kind, again->first_ns, again->last_ns, again->times);
     const uint32_t found = lull_map_find(&waits->by_number, number);
     lull_map_insert(&waits->by_lost, lost, found);
     waits->notes.items[found].lost = lost;
@@ -333,11 +236,11 @@ static void timer_sent(struct lull_tcp_waits *waits, const struct lull_packet_fa
     const struct lull_net_packet *packet = fact->packet;
     if (peer->closed_ns != INT64_MIN && half->pieces.has_acked &&
         packet->seq + 1 == half->pieces.acked) {
-        note_timer(waits, fact->number, LULL_TCP_ZERO_WINDOW, peer->closed, peer->closed_ns,
-                   packet->time_ns);
+        tcp_note_timer(waits, fact->number, LULL_TCP_ZERO_WINDOW, peer->closed, peer->closed_ns,
+                       packet->time_ns);
     } else if (peer->unacked_ns != INT64_MIN && packet->time_ns - peer->unacked_ns >= DELAYED_NS) {
-        note_timer(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked, peer->unacked_ns,
-                   packet->time_ns);
+        tcp_note_timer(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked, peer->unacked_ns,
+                       packet->time_ns);
     }
 }
 
@@ -455,7 +358,7 @@ static void note_as_sent(struct lull_tcp_waits *waits, struct half *half,
     }
     if (found != LULL_MAP_NONE) {
         const struct lull_tcp_wait_note again = waits->notes.items[found];
-        note(waits, number, again.kind, again.first_ns, again.last_ns, again.times);
+        tcp_note(waits, number, again.kind, again.first_ns, again.last_ns, again.times);
         const uint32_t last = lull_map_find(&waits->by_lost, original);
         if (last != LULL_MAP_NONE) {
             count_arrival(waits, fact, sent, original, &waits->notes.items[last]);
@@ -504,23 +407,24 @@ static void note_again(struct lull_tcp_waits *waits, struct half *half,
     if (sent_number != LULL_NONE && (is_syn || length_of(packet))) {
         if (!is_syn && sender &&
             lull_tcp_pieces_again(&sender->pieces, packet->seq, length_of(packet), &piece)) {
-            note(waits, fact->number, LULL_TCP_SENT_AGAIN, piece.first_ns, piece.last_ns,
-                 piece.times);
+            tcp_note(waits, fact->number, LULL_TCP_SENT_AGAIN, piece.first_ns, piece.last_ns,
+                     piece.times);
         }
         note_as_sent(waits, half, fact, sent_number);
     } else if (length_of(packet)) {
         note_copy(waits, half, fact);
     }
     if (own && own->syn.times && answers_syn_again(packet, own, sender)) {
-        note(waits, fact->number, LULL_TCP_SYN_AGAIN, own->syn.first_ns, own->syn.last_ns,
-             own->syn.times);
+        tcp_note(waits, fact->number, LULL_TCP_SYN_AGAIN, own->syn.first_ns, own->syn.last_ns,
+                 own->syn.times);
     } else if (is_data(packet) && sent_number == LULL_NONE && own && own->data.times &&
                own->data.last_ns > before_ns) {
-        note(waits, fact->number, LULL_TCP_SENT_AGAIN, own->data.first_ns, own->data.last_ns,
-             own->data.times);
+        tcp_note(waits, fact->number, LULL_TCP_SENT_AGAIN, own->data.first_ns, own->data.last_ns,
+                 own->data.times);
     } else if (is_data(packet) && sent_number == LULL_NONE && own && own->held.times &&
                own->held.last_ns > before_ns) {
-        note(waits, fact->number, LULL_TCP_DELAYED_ACK, own->held.first_ns, own->held.last_ns, 0);
+        tcp_note(waits, fact->number, LULL_TCP_DELAYED_ACK, own->held.first_ns, own->held.last_ns,
+                 0);
         struct lull_tcp_wait_note *made =
             &waits->notes.items[lull_map_find(&waits->by_number, fact->number)];
         made->is_nagle = made->is_before = true;
@@ -531,7 +435,7 @@ static void note_opened(struct lull_tcp_waits *waits, const struct lull_packet_f
                         int64_t closed_ns)
 {
     const struct lull_net_packet *packet = fact->packet;
-    note(waits, fact->number, LULL_TCP_ZERO_WINDOW, closed_ns, packet->time_ns, 0);
+    tcp_note(waits, fact->number, LULL_TCP_ZERO_WINDOW, closed_ns, packet->time_ns, 0);
     if (packet->flow == LULL_NONE) {
         return;
     }
@@ -567,7 +471,8 @@ static void window_received(struct lull_tcp_waits *waits, const struct lull_pack
         half->closed_ns = INT64_MIN;
     } else if (half->opened_ns != INT64_MIN && t - half->opened_ns < LULL_TCP_AGAIN_NS &&
                packet->seq == half->opened_seq && packet->ack == half->opened_ack) {
-        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->opened_since_ns, half->opened_ns, 0);
+        tcp_note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->opened_since_ns, half->opened_ns,
+                 0);
     }
 }
 
@@ -632,83 +537,6 @@ void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_
     }
 }
 
-/* ---- without headers ---- */
-
-static struct resent *resent_of(struct lull_tcp_waits *waits, uint32_t flow)
-{
-    while (waits->resent.count <= flow) {
-        lull_vec_push(&waits->resent, (struct resent){.is_under_way = false});
-    }
-    return &waits->resent.items[flow];
-}
-
-void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact)
-{
-    static const enum lull_tcp_wait_kind kinds[] = {[LULL_TCP_FACT_DATA] = LULL_TCP_SENT_AGAIN,
-                                                    [LULL_TCP_FACT_SYN] = LULL_TCP_SYN_AGAIN,
-                                                    [LULL_TCP_FACT_WINDOW] = LULL_TCP_ZERO_WINDOW};
-    if (fact->number != LULL_NONE) {
-        note(waits, fact->number, kinds[fact->kind], fact->first_ns, fact->last_ns, fact->times);
-    }
-    if (fact->flow != LULL_NONE) {
-        struct resent *resent = resent_of(waits, fact->flow);
-        resent->data = (struct again){
-            .times = fact->times, .first_ns = fact->first_ns, .last_ns = fact->last_ns};
-        resent->is_under_way = true;
-    }
-}
-
-static void note_resent(struct lull_tcp_waits *waits, uint32_t number, const struct again *again)
-{
-    if (number != LULL_NONE) {
-        note(waits, number, LULL_TCP_SENT_AGAIN, again->first_ns, again->last_ns, again->times);
-    }
-}
-
-/* An acknowledgement without data, of what arrived last in the other direction. */
-static void acknowledged(struct lull_tcp_waits *waits, uint32_t sent, uint32_t reverse)
-{
-    const uint32_t found =
-        sent != LULL_NONE ? lull_map_find(&waits->by_timer, sent) : LULL_MAP_NONE;
-    if (found == LULL_MAP_NONE || reverse == LULL_NONE) {
-        return;
-    }
-    const struct resent *data = resent_of(waits, reverse);
-    const int64_t sent_ns = waits->timer_ns.items[found];
-    if (data->has_arrived && sent_ns - data->arrived_ns >= DELAYED_NS) {
-        note_timer(waits, sent, LULL_TCP_DELAYED_ACK, data->arrived, data->arrived_ns, sent_ns);
-    }
-}
-
-void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                            uint32_t sent)
-{
-    const struct lull_net_packet *packet = fact->packet;
-    if (packet->is_send || packet->flow == LULL_NONE) {
-        return;
-    }
-    if (packet->payload == 0) {
-        acknowledged(waits, sent, lull_flows_at(waits->flows, packet->flow)->reverse);
-        return;
-    }
-    const uint32_t reverse = lull_flows_at(waits->flows, packet->flow)->reverse;
-    if (reverse != LULL_NONE) {
-        resent_of(waits, MAX(reverse, packet->flow)); /* both stay where they are */
-    }
-    struct resent *own = resent_of(waits, packet->flow);
-    const struct resent *back = reverse != LULL_NONE ? &waits->resent.items[reverse] : NULL;
-    if (own->is_under_way && packet->time_ns >= own->data.last_ns) {
-        note_resent(waits, fact->number, &own->data);
-        own->is_under_way = false;
-    } else if (sent == LULL_NONE && back && back->data.times &&
-               (!own->has_arrived || back->data.last_ns > own->arrived_ns)) {
-        note_resent(waits, fact->number, &back->data);
-    }
-    own->has_arrived = true;
-    own->arrived_ns = packet->time_ns;
-    own->arrived = fact->number;
-}
-
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
                                                      uint32_t number)
 {
@@ -733,59 +561,4 @@ const struct lull_tcp_wait_note *lull_tcp_waits_window(const struct lull_tcp_wai
         }
     }
     return NULL;
-}
-
-const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)
-{
-    static const char *const names[] = {
-        [LULL_TCP_SENT_AGAIN] = "sent-again",
-        [LULL_TCP_SYN_AGAIN] = "syn-again",
-        [LULL_TCP_DELAYED_ACK] = "delayed-ack",
-        [LULL_TCP_ZERO_WINDOW] = "zero-window",
-    };
-    return names[kind];
-}
-
-const char *lull_tcp_wait_subject(enum lull_tcp_wait_kind kind)
-{
-    static const char *const subjects[] = {
-        [LULL_TCP_SENT_AGAIN] = "sent again",
-        [LULL_TCP_SYN_AGAIN] = "SYN sent again",
-        [LULL_TCP_DELAYED_ACK] = "delayed acknowledgement",
-        [LULL_TCP_ZERO_WINDOW] = "zero window",
-    };
-    return subjects[kind];
-}
-
-void lull_tcp_wait_append(const struct lull_tcp_wait_note *found, GString *out)
-{
-    char took[LULL_TIME_TEXT_SIZE];
-    lull_duration_format(found->last_ns - found->first_ns, took);
-    switch ((enum lull_tcp_wait_kind)found->kind) {
-    case LULL_TCP_SENT_AGAIN:
-        g_string_append_printf(out, "sent again %s after it was sent first", took);
-        break;
-    case LULL_TCP_SYN_AGAIN:
-        g_string_append_printf(out, "SYN sent again %s after it was sent first", took);
-        break;
-    case LULL_TCP_DELAYED_ACK:
-        if (found->is_before) {
-            g_string_append_printf(out,
-                                   "after an acknowledgement that was delayed by %s; more was "
-                                   "sent only when it came (Nagle's algorithm)",
-                                   took);
-            break;
-        }
-        g_string_append_printf(out, "delayed acknowledgement of what came %s before%s", took,
-                               found->is_nagle ? "; the other end sent more only when it came "
-                                                 "(Nagle's algorithm)"
-                                               : "");
-        break;
-    case LULL_TCP_ZERO_WINDOW:
-        g_string_append_printf(out, "the receiver had no room for more for %s (zero window)", took);
-        break;
-    }
-    if (found->times > 1) {
-        g_string_append_printf(out, " (%u times)", found->times);
-    }
 }

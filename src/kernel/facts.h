@@ -67,8 +67,9 @@ struct lull_state_fact {
 
 /* A CPU switched to another task. Also reported when something else says for the first time who is
  * on a CPU (an event's context): then `previous` is that task too, which has been there all the
- * time. So is a thread's becoming the leader of its process, by exec(). A loss of events reports, with is_unknown, who was on the CPU until then; the time may be
- * before that of other facts already reported.
+ * time; and when a thread becomes the leader of its process, by exec(). A loss of events reports,
+ * with is_unknown, who was on the CPU until then; the time may be before that of other facts already
+ * reported.
  * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
  * the start of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording
  * may start somewhat before its first event, with nothing recorded yet: who sums up starts with the
@@ -323,9 +324,9 @@ struct lull_syscall_fact {
     int64_t ret;      /* valid if has_ret */
     int32_t error;    /* the errno that it means, positive; 0: none */
     bool has_ret;
-    bool is_open;  /* has not ended as far as the trace shows */
-    bool is_taken; /* by the task, from `thread`, at taken_ns: an exec(), as
-                                       lull_state_fact.continues says */
+    bool is_open; /* has not ended as far as the trace shows */
+    /* The task took it from `thread` at taken_ns: an exec(), as lull_state_fact.continues says. */
+    bool is_taken;
     uint32_t thread;
     int64_t taken_ns;
     const struct lull_io *io;       /* or NULL */

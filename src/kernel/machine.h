@@ -25,8 +25,6 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
                     const struct lull_ev_sched_switch *ev);
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_migrate_task *ev);
-void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      enum lull_event_id id, const void *event);
 /* A blocked task will not be woken any more before it runs. True: it was before. */
 bool sched_settle(struct task *task);
 /* A task that did not run since its state began may have done so where events are missing: what it did then is not known,
@@ -57,6 +55,10 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
+
+/* machine_wake.c */
+void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      enum lull_event_id id, const void *event);
 
 /* machine_exec.c */
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -119,10 +121,12 @@ void irq_raised(const struct lull_model *model, struct cpu *cpu, int64_t t,
                 const struct lull_ev_softirq_raise *event);
 /* True if the CPU is in an interrupt: what happens there is not the task's doing. */
 bool irq_is_active(const struct cpu *cpu);
-/* Whether the CPU wakes that task for an interrupt or a softirq though it is in none, since the task is the
- * thread to which the rest is left. */
-bool irq_wakes_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
-                      const struct task *task);
+/* Interrupts leave work to threads, which the kernel wakes after a handler has returned, when a softirq is raised, or after
+ * others have run: then nothing but their names says for what. */
+enum irq_thread { IRQ_NO_THREAD, IRQ_HANDLERS_THREAD, IRQ_SOFTIRQS_THREAD };
+/* Whether the CPU wakes that task for an interrupt or a softirq though it may be in none. */
+enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                              const struct task *task);
 /* Where an event itself says that it happened. */
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
@@ -130,8 +134,9 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags);
 /* Whether the task is in a call whose end is a timer's, or a signal's. */
 bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 /* The cause that a wake-up of the task on this CPU has. */
-void irq_classify(const struct lull_model *model, const struct machine *machine, int32_t c,
-                  const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
+void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+                  const struct task *task, enum irq_thread thread, enum irq_context context,
+                  struct lull_wakeup *wakeup);
 /* What a handler represents, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct frame *frame);
 

@@ -60,8 +60,8 @@ void sched_exec_returned(struct lull_model *model, uint32_t number, int64_t t, c
 
 /* ---- a thread becomes the leader ---- */
 
-/* The task that led the process `pid`: it may have ended before its threads, and its new name been told before it is known
- * that it goes on. */
+/* The task that led the process `pid`: it may have ended before its threads, and an event may have named it anew before it is
+ * known that it goes on. */
 static uint32_t leader_of(const struct lull_model *model, const struct machine *machine,
                           int32_t pid)
 {

@@ -300,46 +300,35 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
     return *label;
 }
 
-/* The number behind that start of a kernel thread's name, and what follows the number; or -1. */
-static int64_t number_in_comm(const struct lull_model *model, const struct task *task,
-                              const char *start, const char **rest)
+/* Threads to which interrupts leave what they do not do themselves; the number in the name, and what follows it. */
+static const struct {
+    const char *start;
+    char after;
+    enum irq_thread kind;
+} threads[] = {
+    {"irq/", '-', IRQ_HANDLERS_THREAD},       {"ksoftirqd/", '\0', IRQ_SOFTIRQS_THREAD},
+    {"ktimers/", '\0', IRQ_SOFTIRQS_THREAD}, /* the softirqs of timers, in kernels with PREEMPT_RT */
+    {"ktimersd/", '\0', IRQ_SOFTIRQS_THREAD}, {"ktimersoftd/", '\0', IRQ_SOFTIRQS_THREAD},
+};
+
+enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                              const struct task *task)
 {
     const char *comm = task->name == LULL_NONE ? "" : model->names.items[task->name].comm;
-    if (!g_str_has_prefix(comm, start) || !g_ascii_isdigit(comm[strlen(start)])) {
-        return -1;
+    size_t i = 0;
+    while (i < G_N_ELEMENTS(threads) && !g_str_has_prefix(comm, threads[i].start)) {
+        i++;
     }
-    return (int64_t)g_ascii_strtoull(comm + strlen(start), (char **)rest, 10);
-}
-
-/* A handler may leave the rest to a thread of its own, irq/NUMBER-NAME, which the kernel wakes once the handler
- * has returned. Only a frame around that may be left, as of a softirq, which has nothing to do with it. */
-static bool is_handlers_thread(const struct lull_model *model, const struct cpu *cpu,
-                               const struct task *task)
-{
-    const char *rest = "";
-    return G_UNLIKELY(cpu->thread_irq >= 0) &&
-           number_in_comm(model, task, "irq/", &rest) == cpu->thread_irq && *rest == '-';
-}
-
-/* Softirqs that do not run at once are left to a thread of their CPU, which is woken when they are raised, or
- * after others have run; those of timers have one of their own in kernels with PREEMPT_RT. */
-static bool is_softirqs_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
-                               const struct task *task)
-{
-    static const char *const starts[] = {"ksoftirqd/", "ktimers/", "ktimersd/", "ktimersoftd/"};
-    const char *rest = "";
-    for (size_t i = 0; cpu->n_frames == 0 && i < G_N_ELEMENTS(starts); i++) {
-        if (number_in_comm(model, task, starts[i], &rest) == c) {
-            return *rest == '\0';
-        }
+    if (G_LIKELY(i == G_N_ELEMENTS(threads)) || !g_ascii_isdigit(comm[strlen(threads[i].start)])) {
+        return IRQ_NO_THREAD;
     }
-    return false;
-}
-
-bool irq_wakes_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
-                      const struct task *task)
-{
-    return is_handlers_thread(model, cpu, task) || is_softirqs_thread(model, cpu, c, task);
+    char *rest = NULL;
+    const uint64_t number = g_ascii_strtoull(comm + strlen(threads[i].start), &rest, 10);
+    /* A frame may be left around a handler that has returned, as of a softirq. */
+    const bool is_its = threads[i].kind == IRQ_HANDLERS_THREAD
+                            ? cpu->thread_irq >= 0 && number == (uint64_t)cpu->thread_irq
+                            : cpu->n_frames == 0 && number == (uint64_t)c;
+    return is_its && *rest == threads[i].after ? threads[i].kind : IRQ_NO_THREAD;
 }
 
 static void classify_handlers_thread(const struct lull_model *model, const struct machine *machine,
@@ -574,13 +563,13 @@ static bool may_be_interrupted(const struct lull_model *model, const struct cpu 
     return call == LULL_NONE || model->calls.items[call].start_ns < cpu->unsure_ns;
 }
 
-void irq_classify(const struct lull_model *model, const struct machine *machine, int32_t c,
-                  const struct task *task, enum irq_context context, struct lull_wakeup *wakeup)
+void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+                  const struct task *task, enum irq_thread thread, enum irq_context context,
+                  struct lull_wakeup *wakeup)
 {
-    struct cpu *cpu = model_cpu_at(machine, c);
-    if (is_handlers_thread(model, cpu, task)) {
+    if (thread == IRQ_HANDLERS_THREAD) {
         classify_handlers_thread(model, machine, cpu, wakeup);
-    } else if (is_softirqs_thread(model, cpu, c, task)) {
+    } else if (thread == IRQ_SOFTIRQS_THREAD) {
         classify_softirqs_thread(model, cpu, wakeup);
     } else if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs and the states of tasks: who runs, who waits for a CPU, who is blocked and who woke it. Each
+/* CPUs and the states of tasks: who runs, who waits for a CPU, who is blocked. Each
  * change of state is decided on what the task did before this event, never on what it did two
  * events ago. */
 #include "kernel/current_task.h"
 #include "kernel/machine.h"
+#include "kernel/wakings.h"
 
 #include <string.h>
 
@@ -19,27 +20,6 @@ enum {
 
 /* The kernel's priorities go to 139; deadline tasks have -1. What is beyond this is damage. */
 enum { MAX_PRIO = 1000 };
-
-static struct lull_wakeup unknown_wakeup(int64_t t)
-{
-    return (struct lull_wakeup){
-        .time_ns = t,
-        .task = LULL_NONE,
-        .first_packet = LULL_NONE,
-        .packet = LULL_NONE,
-        .request = LULL_NONE,
-        .label = LULL_NONE,
-        .raiser = LULL_NONE,
-        .raiser_label = LULL_NONE,
-        .raise_ns = INT64_MIN,
-        .cause = LULL_CAUSE_UNKNOWN,
-        .cpu = -1,
-        .call = LULL_NONE,
-        .file = LULL_NONE,
-    };
-}
-
-static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
 /* Ends the task's state at t and starts another. `continues`: the task that it is from then on, or LULL_NONE. */
 static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
@@ -597,107 +577,6 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         sched_prio(model, machine, t, next, ev->next_prio, machine->prio_offset);
     }
     switch_in(model, machine, c, t, previous, next, ev);
-}
-
-/* The waking of a task that still runs: it is on its way out, or will not block at all. */
-static void wake_running(struct task *task, const struct lull_wakeup *wakeup, enum lull_event_id id)
-{
-    if (id == LULL_EVENT_sched_waking) {
-        task->early = *wakeup;
-    } else {
-        task->early.time_ns = INT64_MIN;
-    }
-}
-
-/* Keeps the first waking since the task stopped running. One that comes while it still runs counts
- * only if nothing wakes it after it has stopped: then it was about to. */
-static void note_waking(const struct lull_model *model, const struct machine *machine, int32_t c,
-                        int64_t t, struct task *task, enum lull_event_id id,
-                        enum irq_context context)
-{
-    const struct cpu *cpu = model_cpu_at(machine, c);
-    bool runs = task->state == LULL_STATE_RUNNING;
-    if (runs && id != LULL_EVENT_sched_waking) {
-        task->waking = no_waking; /* it did not stop */
-    } else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early) {
-        task->waking =
-            (struct waking){t, model_on_cpu(model, cpu),
-                            irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT ||
-                                irq_wakes_thread(model, cpu, c, task),
-                            runs};
-    }
-}
-
-static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       uint32_t number, struct lull_text comm, int32_t target_cpu,
-                       enum lull_event_id id, enum irq_context context)
-{
-    model_named(model, number, comm, t);
-    struct task *task = &model->tasks.items[number];
-    if (task->state == LULL_STATE_BLOCKED) {
-        sched_cut(model, machine, number, t, LULL_STATE_BLOCKED);
-    } else if (task->state == LULL_STATE_PREEMPTED && id == LULL_EVENT_sched_waking &&
-               !sched_cut(model, machine, number, t, LULL_STATE_BLOCKED) &&
-               lost_may_be_between(model, machine->host, task->since_ns, t)) {
-        sched_lose(model, number); /* it ran in between, as who waits for a CPU is not woken */
-    }
-    note_waking(model, machine, c, t, task, id, context);
-    if (id == LULL_EVENT_sched_wakeup_new) {
-        task->is_new = false;
-        if (task->state != LULL_STATE_NONE) {
-            return;
-        }
-    } else if (task->state == LULL_STATE_PREEMPTED) {
-        /* Already woken by sched_waking; the wake-up says where it was put. */
-        if (id == LULL_EVENT_sched_wakeup && target_cpu >= 0) {
-            task->cpu = target_cpu;
-        }
-        return;
-    }
-
-    struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, c, task, context, &wakeup);
-    if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
-        wakeup = unknown_wakeup(t);
-    }
-    if (task->state == LULL_STATE_RUNNING) {
-        wake_running(task, &wakeup, id);
-        return;
-    }
-    if (id == LULL_EVENT_sched_wakeup && task->early.time_ns != INT64_MIN) {
-        /* The waking came while the task was leaving its CPU: its waker is the one to name. */
-        wakeup = task->early;
-        task->early.time_ns = INT64_MIN;
-    }
-    wakeup.time_ns = MIN(wakeup.time_ns, t);
-    wakeup.cpu = c;
-    sched_change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
-                 &wakeup);
-}
-
-void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      enum lull_event_id id, const void *event)
-{
-    /* The three have the same fields in the same order. */
-    const struct lull_ev_sched_waking *ev = event;
-    if (!LULL_HAS(ev, sched_waking, tid)) {
-        return;
-    }
-    /* Of a task that is not recorded, its wakings of others may still be. */
-    SCHED_CURRENT(model, machine, c, t, ev, sched_waking);
-    if (ev->tid <= 0) {
-        return;
-    }
-    if (id == LULL_EVENT_sched_wakeup_new) {
-        sched_born_unseen(model, machine, c, t, (int32_t)ev->tid);
-    }
-    uint32_t number = model_task(model, machine, ev->tid, c);
-    if (LULL_HAS(ev, sched_waking, prio)) {
-        sched_prio(model, machine, t, number, ev->prio, machine->wakeup_prio_offset);
-    }
-    sched_wake(model, machine, c, t, number, ev->comm,
-               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id,
-               irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
 
 static int32_t cpu_or_none(bool is_reported, int64_t cpu)

@@ -67,17 +67,19 @@ void lull_turns_switched(struct lull_turns *turns, const struct lull_switch_fact
     lull_vec_push(&cpu->list, (struct turn){fact->time_ns, fact->task});
 }
 
-/* Adds to the sum of a task; the task is left out if there are too many. */
+/* Adds to the sum of a task. If there are too many, one that had the CPU longer takes the place of the least. */
 static void add(struct lull_kept sums[static MOST_TASKS], uint32_t *n, uint32_t task, int64_t ns)
 {
-    uint32_t i = 0;
-    while (i < *n && sums[i].task != task) {
-        i++;
+    uint32_t i = 0, least = 0;
+    for (; i < *n && sums[i].task != task; i++) {
+        least = sums[i].ns < sums[least].ns ? i : least;
     }
     if (i < *n) {
         sums[i].ns += ns;
     } else if (i < MOST_TASKS) {
         sums[(*n)++] = (struct lull_kept){ns, task};
+    } else if (ns > sums[least].ns) {
+        sums[least] = (struct lull_kept){ns, task};
     }
 }
 

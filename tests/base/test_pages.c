@@ -5,10 +5,17 @@
 #include "base/pages.h"
 #include "base/vec.h"
 
+#include <errno.h>
 #include <glib.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 static void test_sizes(void)
 {
@@ -92,6 +99,36 @@ static void test_one_mapping(void)
     lull_growing_free(memory, size);
 }
 
+/* In a process of its own: from here on the system refuses to move memory. False: it cannot be made to. */
+static bool forbid_moving(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {G_N_ELEMENTS(code), code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Then it is copied. */
+static void test_not_moved(void)
+{
+    if (!g_test_subprocess()) {
+        g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+        g_test_trap_assert_passed();
+        return;
+    }
+    if (!forbid_moving()) {
+        g_test_skip("no filter of system calls can be set here");
+        return;
+    }
+    g_assert_true(mremap(NULL, 4096, 8192, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM);
+    test_growing();
+}
+
 /* A vector through all of that: trimmed on the way, and given away in the end. */
 static void test_vector(void)
 {
@@ -144,6 +181,7 @@ int main(int argc, char **argv)
     g_test_add_func("/base/pages/sizes", test_sizes);
     g_test_add_func("/base/pages/growing", test_growing);
     g_test_add_func("/base/pages/one-mapping", test_one_mapping);
+    g_test_add_func("/base/pages/not-moved", test_not_moved);
     g_test_add_func("/base/vec/all", test_vector);
     g_test_add_func("/base/arena/large", test_large_arena);
     return g_test_run();

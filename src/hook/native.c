@@ -225,8 +225,8 @@ void native_defer(const struct native_record *record)
     if (native_next - native_first < MOST_DEFERRED) {
         deferred[native_next % MOST_DEFERRED] = (struct deferred){hook_now_ns(), *record};
         native_next++;
-    } else if (hook_own && hook_own->packet) {
-        hook_head_of(hook_own)->discarded++;
+    } else if (hook_own) {
+        hook_discard(hook_own);
     }
 }
 

@@ -32,6 +32,7 @@ static __thread unsigned n_rounds HOOK_INITIAL;
 static __thread struct {
     uint64_t named_ns;
     off_t offset;
+    uint64_t discarded;
 } ended HOOK_INITIAL;
 
 /* ---- packets ---- */
@@ -40,9 +41,10 @@ static __thread struct {
  * comes first, beyond the end of the file; then the head, and the padding. That is written, although a hole
  * would read the same: the kernel then makes many pages at once, in large pieces, which costs a third of
  * making each when it is touched. Pieces are not larger, as memory in such pieces may be hard to find. */
-static bool make_room(int fd, off_t offset, uint32_t room, uint64_t t)
+static bool make_room(int fd, const struct hook_stream *stream, uint32_t room, uint64_t t)
 {
     static uint8_t zeros[PIECE_BYTES];
+    const off_t offset = stream->offset;
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) != 0 && errno != EOPNOTSUPP) {
         return false;
     }
@@ -50,7 +52,8 @@ static bool make_room(int fd, off_t offset, uint32_t room, uint64_t t)
                              .start_ns = t,
                              .end_ns = t,
                              .content_bits = sizeof head * UINT64_C(8),
-                             .packet_bits = room * UINT64_C(8)};
+                             .packet_bits = room * UINT64_C(8),
+                             .discarded = stream->discarded};
     const struct iovec first[] = {{&head, sizeof head}, {zeros, sizeof zeros - sizeof head}};
     bool is_done = pwritev(fd, first, 2, offset) == (ssize_t)sizeof zeros;
     for (size_t at = sizeof zeros; at < room && is_done; at += sizeof zeros) {
@@ -78,7 +81,10 @@ static bool start_late_packet(struct hook_stream *stream, uint64_t begun_ns)
     if (stream->packet || packet == MAP_FAILED) { /* it is full */
         return false;
     }
-    const struct hook_head head = {.magic = HOOK_MAGIC, .start_ns = begun_ns, .end_ns = begun_ns};
+    const struct hook_head head = {.magic = HOOK_MAGIC,
+                                   .start_ns = begun_ns,
+                                   .end_ns = begun_ns,
+                                   .discarded = stream->discarded};
     memcpy(packet, &head, sizeof head);
     stream->packet = packet;
     stream->size = sizeof head;
@@ -100,7 +106,7 @@ static bool start_packet(struct hook_stream *stream, uint64_t begun_ns)
     }
     const uint32_t room = stream->offset == 0 ? FIRST_PACKET_BYTES : PACKET_BYTES;
     void *packet = MAP_FAILED;
-    if (make_room(fd, stream->offset, room, begun_ns)) {
+    if (make_room(fd, stream, room, begun_ns)) {
         packet = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, stream->offset);
     }
     if (packet == MAP_FAILED && ftruncate(fd, stream->offset) != 0) {
@@ -255,6 +261,7 @@ void hook_end(void *user)
     }
     ended.named_ns = stream->named_ns;
     ended.offset = stream->offset;
+    ended.discarded = stream->discarded;
     leave_packet(stream);
     hook_kind.clear(stream);
     hook_own = NULL;
@@ -284,6 +291,7 @@ struct hook_stream *hook_start(void)
     stream->is_late = hook_is_ending;
     stream->named_ns = hook_is_ending && ended.named_ns != 0 ? ended.named_ns : begun_ns;
     stream->offset = hook_is_ending ? ended.offset : 0;
+    stream->discarded = hook_is_ending ? ended.discarded : 0;
     stream->is_over = !name_stream(stream);
     if (!hook_is_ending) {
         pthread_setspecific(shared.at_exit, stream);
@@ -297,12 +305,14 @@ static void forked(void)
     struct hook_stream *stream = hook_own;
     ended.named_ns = 0;
     ended.offset = 0;
+    ended.discarded = 0;
     if (!stream) {
         return;
     }
     leave_packet(stream);
     hook_kind.restart(stream);
     stream->offset = 0;
+    stream->discarded = 0;
     stream->named_ns = hook_now_ns();
     memset(stream->own, 0, sizeof stream->own);
     stream->is_over = !name_stream(stream);

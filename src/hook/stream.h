@@ -64,6 +64,7 @@ struct hook_stream {
     off_t offset;                     /* of the next packet */
     uint64_t named_ns;                /* in the name of its file */
     uint64_t begun_ns;                /* when the stream was started for an event; 0: it has one */
+    uint64_t discarded;               /* events that were lost until now; each packet has the sum */
     uint64_t own[HOOK_MOST_COUNTERS]; /* what was counted while packets were made */
     char path[PATH_MAX];
 };
@@ -130,6 +131,15 @@ static inline struct hook_head *hook_head_of(const struct hook_stream *stream)
     return (struct hook_head *)(void *)stream->packet;
 }
 
+/* An event is lost. */
+static inline void hook_discard(struct hook_stream *stream)
+{
+    stream->discarded++;
+    if (stream->packet) {
+        hook_head_of(stream)->discarded = stream->discarded;
+    }
+}
+
 /* Where an event is written that has room for `size` bytes behind its start; NULL: nowhere. */
 static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_event_id id,
                                         size_t size)
@@ -138,9 +148,7 @@ static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_ev
         stream->is_over = stream->is_over || !hook_start_packet(stream);
         if (stream->is_over) {
             stream->limit = 0;
-            if (stream->packet) {
-                hook_head_of(stream)->discarded++;
-            }
+            hook_discard(stream);
             return NULL;
         }
     }

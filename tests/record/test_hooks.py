@@ -232,6 +232,21 @@ def check_own(recording):
     tap.ok(not others and own.get("kind") == "recording" and own["calls"] >= 2 * streams > 10, "what the recording does in the program", others, own, streams)
 
 
+def check_lost(scratch, metadata):
+    """Of a program whose signals bring more than can wait: each event is in the file, or counted as lost, in whichever packet that was."""
+    folder = os.path.join(tempfile.mkdtemp(dir=scratch), "calls")
+    os.mkdir(folder)
+    shutil.copy(metadata, folder)
+    done = subprocess.run([os.path.join(PROGRAMS, "floods")], capture_output=True, text=True, timeout=PATIENCE, check=True,
+                          env=os.environ | {"LULL_CALLS": folder, "LD_PRELOAD": os.path.join(os.environ["LULL_HOOKS"], "liblull-functions.so")})
+    made = sum(int(count) for _, _, count in map(str.split, done.stdout.splitlines()))
+    lost = json.loads(ask("info", "--json", folder))["lost"]["events"]
+    shown = sum(json.loads(line)["name"].endswith(("entry", "exit")) for line in ask("print", "--json", folder).splitlines())
+    packets = os.path.getsize(glob.glob(os.path.join(folder, "f-*"))[0]) / (128 << 10)
+    tap.ok(packets > 3 and lost > 100 and 2 * made == shown + lost, "what signals bring is recorded or counted as lost, in each packet",
+           packets, made, shown, lost)
+
+
 def check_counters(tracer, scratch):
     """Counters that are read with each call: each function has what it did itself, whatever the recording costs."""
     folder = tempfile.mkdtemp(dir=scratch)
@@ -442,6 +457,7 @@ def main():
         check_path(record(tracer, ["sh", "-c", 'exec "$1" >"$2"', "sh", os.path.join(PROGRAMS, "naps"), said], scratch), said)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
         check_full_disk(scratch, os.path.join(recording, "calls", "metadata"))
+        check_lost(scratch, os.path.join(recording, "calls", "metadata"))
         check_counters(tracer, scratch)
         check_interpreters(scratch, os.path.join(recording, "calls", "metadata"))
 

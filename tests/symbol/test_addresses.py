@@ -21,7 +21,7 @@ tap = Tap()
 lull = os.environ["LULL"]
 scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
 LIBRARIES = ["libc.so.6", "libstdc++.so.6", "libcrypto.so.3", "libpython3.11.so.1.0", "libgnutls.so.30"]
-PROGRAMS = ["/usr/bin/node", *glob.glob(os.path.expanduser("~/.rustup/toolchains/*/bin/cargo"))[:1]]
+PROGRAMS = ["/usr/bin/node", *glob.glob(os.path.join(os.environ["RUSTUP_HOME"], "toolchains/*/bin/cargo"))[:1]]
 FUNCTIONS = {"FUNC", "IFUNC", "NOTYPE"}
 WRONG = ("no name", "other name", "named by Lull alone", "other line", "other inlines")
 

@@ -275,14 +275,14 @@ static void report_failure(void *user, const GError *error)
 static void report_start(void *user, const struct lull_recorder *recorder)
 {
     const bool *is_snapshot = user;
-    lull_say("lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
+    lull_say("lull: recording with %s (%s)\n", lull_recorder_tracer(recorder),
              lull_recorder_reason(recorder));
     if (lull_recorder_remark(recorder)) {
         lull_say("lull: %s\n", lull_recorder_remark(recorder));
     }
     if (*is_snapshot) {
-        lull_say("lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
-                 "it\n",
+        lull_say("lull: keeping the latest events in memory; 'lull snapshot' (or kill -USR1 %d) "
+                 "writes them\n",
                  (int)getpid());
     }
 }

@@ -15,6 +15,7 @@
 #include "record/pressure.h"
 #include "record/lock_holders.h"
 #include "record/quotas.h"
+#include "record/tasks.h"
 #include "record/watch.h"
 
 /* ---- which tracer ---- */
@@ -48,8 +49,8 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
 {
     recorder->kind = find_kind(name);
     if (!recorder->kind) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                    "this lull was built without recording with %s", name);
+        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "this lull was built without %s",
+                    name);
         return false;
     }
     g_autofree char *missing = missing_of(recorder, recorder->kind);
@@ -58,14 +59,49 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
                     missing);
         return false;
     }
-    recorder->reason = g_strdup("it was requested");
+    recorder->reason = g_strdup("requested");
     return true;
 }
 
 static void refuse(struct lull_recorder *recorder, const char *name, const char *why)
 {
     GString *refused = recorder->refused;
-    g_string_append_printf(refused, "%sno %s: %s", refused->len ? "; " : "", name, why);
+    g_string_append_printf(refused, "%s%s: %s", refused->len ? "\n" : "", name, why);
+}
+
+/* Why not those before it, in one line. */
+static char *reason_of(const struct lull_recorder *recorder)
+{
+    g_auto(GStrv) why = g_strsplit(recorder->refused->str, "\n", -1);
+    g_autofree char *all = g_strjoinv("; not ", why);
+    return *all == '\0' ? g_strdup("the best tracer that this lull has")
+                        : g_strconcat("not ", all, NULL);
+}
+
+/* A line for each tracer; what helps with most of them comes first. */
+static void fail_all(const struct lull_recorder *recorder, GError **error)
+{
+    g_auto(GStrv) why = g_strsplit(recorder->refused->str, "\n", -1);
+    g_autofree char *lines = g_strjoinv("\n  ", why);
+    if (recorder->refused->len == 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "this lull was built without any tracer");
+        return;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "no tracer can record this here%s:\n  %s",
+                geteuid() != 0 ? "; most need root, so try it with sudo" : "", lines);
+}
+
+/* Whichever tracer it is, it would have nothing to record. */
+static bool check_pids(const struct lull_record_question *question, GError **error)
+{
+    for (uint32_t i = 0; i < question->n_pids; i++) {
+        g_autoptr(GArray) tids = lull_tasks_of(question->pids[i], error);
+        if (!tids) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The next that can be used; why not those before it is the reason. */
@@ -78,15 +114,12 @@ static bool choose_next(struct lull_recorder *recorder, GError **error)
         if (!missing) {
             g_free(recorder->reason);
             recorder->kind = kind;
-            recorder->reason = g_strdup(recorder->refused->len ? recorder->refused->str
-                                                               : "the best that this lull knows");
+            recorder->reason = reason_of(recorder);
             return true;
         }
         refuse(recorder, kind->name, missing);
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "nothing can record here: %s",
-                recorder->refused->len ? recorder->refused->str
-                                       : "this lull was built without any tracer");
+    fail_all(recorder, error);
     return false;
 }
 
@@ -155,7 +188,8 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .keeper = &recorder->keeper,
         .invoker = &recorder->invoker,
     };
-    if ((question->tracer ? choose_named(recorder, question->tracer, error)
+    if (check_pids(question, error) &&
+        (question->tracer ? choose_named(recorder, question->tracer, error)
                           : choose_next(recorder, error)) &&
         lull_invoker_init(&recorder->invoker, error)) {
         return recorder;

@@ -108,7 +108,7 @@ def test_refusals():
                "it says how to get them", done.stderr)
         tap.ok(recordings(folder) == [], "and leaves nothing", os.listdir(folder))
         done = run([copy, "record", "--buffer", "1000G", "echo", "ran"], folder)
-        refusals = [f"no {name}: " in done.stderr for name in ("ftrace", "perf")]
+        refusals = [f"\n  {name}: " in done.stderr for name in ("ftrace", "perf")]
         tap.ok(done.returncode == 1 and all(refusals) and "ran" not in done.stdout and recordings(folder) == [],
                "a tracer that cannot be set up makes place for the next, until none is left", done)
         done = run(["unshare", "--mount", "sh", "-c", 'for m in $(grep -E " (tracefs|debugfs) " /proc/mounts | cut -d" " -f2); '
@@ -203,6 +203,29 @@ def test_pids():
         done = record(folder, "-o", "b", "--duration", "1s", "--pid", "999999999")
         tap.ok(done.returncode == 1 and "there is no process 999999999" in done.stderr, "no such process", done)
         tap.ok(recordings(folder) == ["a"], "no such process: nothing is left", recordings(folder))
+        done = run([lull, "record", "-o", "b", "--duration", "1s", "--pid", "999999999"], folder)
+        tap.ok(done.stderr == "lull record: there is no process 999999999\n", "of whichever tracer: no other reason is given", done)
+
+
+def test_no_tracer():
+    """Who is not root reads first what helps, then a line for each tracer."""
+    with tempfile.TemporaryDirectory(prefix="lull-record-") as folder:
+        os.chmod(folder, 0o755)
+        state = os.path.join(folder, "nobody")
+        os.mkdir(state)
+        os.chown(state, NOBODY, NOBODY)
+        user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        try:
+            done = run([lull, "record", "true"], state, env=environment(state), **user)
+        except PermissionError:
+            tap.skip("no tracer", "the user nobody cannot execute lull here")
+            return
+        lines = done.stderr.split("\n")
+        tap.ok(done.returncode == 1 and lines[0].startswith("lull record: no tracer can record this here;") and "sudo" in lines[0],
+               "without root: the first line says what helps", done)
+        names = [line.split(":")[0] for line in lines[1:-1]]
+        tap.ok(names and set(names) <= {"  lttng", "  ftrace", "  perf"} and len(set(names)) == len(names),
+               "without root: then a line for each tracer", done)
 
 
 def trace_cmd(path, verb, *options):
@@ -522,7 +545,7 @@ def test_mode():
         tap.ok(modes["."] & 0o077 == 0, "the directory is for its owner alone", modes)
 
 
-LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_terminal, test_killed,
+LIVE = (test_command, test_names, test_pids, test_no_tracer, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_terminal, test_killed,
         test_killed_with_guard, test_namespace, test_two, test_opened, test_mode)
 
 tap.run("usage", test_usage)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a report opens with: the waits that cost most, the busiest disks, the longest waits for a CPU,
  * each as a sentence and with the command that shows more. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/quotas.h"
 #include "analysis/report.h"
 #include "analysis/waits.h"
 #include "base/map.h"
@@ -12,7 +14,7 @@
 #include "base/vec.h"
 #include "kernel/vocabulary.h"
 
-enum { MOST_WAITS = 3, MOST_DELAYS = 3 };
+enum { MOST_QUOTAS = 3, MOST_WAITS = 3, MOST_DELAYS = 3 };
 
 struct busy_span {
     int64_t start_ns, end_ns;
@@ -47,6 +49,7 @@ struct findings {
     struct delay delays[MOST_DELAYS];
     uint32_t n_delays;
     LULL_VEC(struct finding) rows;
+    int64_t end_ns; /* of the window, when it is over */
 };
 
 static void findings_open(struct lull_analysis *analysis)
@@ -58,14 +61,19 @@ static void findings_open(struct lull_analysis *analysis)
     lull_analysis_waits.open(findings->waits);
 }
 
+static void finding_clear(const struct finding *finding)
+{
+    g_free(finding->text);
+    g_free(finding->command);
+}
+
 static void findings_free(struct lull_analysis *analysis)
 {
     struct findings *findings = (struct findings *)analysis;
     lull_analysis_waits.free(findings->waits);
     g_free(findings->waits);
     for (size_t i = 0; i < findings->rows.count; i++) {
-        g_free(findings->rows.items[i].text);
-        g_free(findings->rows.items[i].command);
+        finding_clear(&findings->rows.items[i]);
     }
     lull_vec_free(&findings->rows);
     for (size_t i = 0; i < findings->disks.count; i++) {
@@ -294,6 +302,48 @@ static void add_waits(struct findings *findings)
     }
 }
 
+/* Which tasks a quota stopped, the model does not say; the kernel counted for how long, in the whole
+ * recording. */
+static void add_quota(void *user, uint32_t host, const struct lull_cpu_quota *quota)
+{
+    struct findings *findings = user;
+    const struct lull_coverage *coverage = findings->head.coverage;
+    if (!coverage || findings->head.start_ns > coverage[host].first_ns ||
+        findings->end_ns < coverage[host].last_ns) {
+        return;
+    }
+    char limit[LULL_TIME_TEXT_SIZE], period[LULL_TIME_TEXT_SIZE], off[LULL_TIME_TEXT_SIZE];
+    char *text = g_strdup_printf(
+        "the CPU quota of %s, %s per %s, kept its tasks off CPUs for %s (used up in %" PRId64
+        " of %" PRId64 " periods of the recording)",
+        quota->cgroup, duration(quota->quota_us * 1000, limit),
+        duration(quota->period_us * 1000, period), duration(quota->throttled_ns, off),
+        quota->throttled_periods, quota->periods);
+    lull_vec_push(&findings->rows, (struct finding){"quota", text,
+                                                    lull_report_command(findings->head.session,
+                                                                        host, "waits --state R"),
+                                                    host, quota->throttled_ns, INT64_MIN});
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    return (left->time_ns < right->time_ns) - (left->time_ns > right->time_ns);
+}
+
+/* Those that cost most. They come first of all: the waits below may be theirs. */
+static void add_quotas(struct findings *findings)
+{
+    lull_quotas_each(&findings->head, add_quota, findings);
+    if (findings->rows.count == 0) {
+        return;
+    }
+    qsort(findings->rows.items, findings->rows.count, sizeof(struct finding), compare_findings);
+    while (findings->rows.count > MOST_QUOTAS) {
+        finding_clear(&findings->rows.items[--findings->rows.count]);
+    }
+}
+
 static void add_disk(struct findings *findings, int64_t length_ns)
 {
     char busy[LULL_TIME_TEXT_SIZE], mean[LULL_TIME_TEXT_SIZE];
@@ -387,6 +437,7 @@ static void finding_row(const void *user, uint64_t row, struct lull_cell *cells)
 static void findings_close(struct lull_analysis *analysis, int64_t end_ns)
 {
     struct findings *findings = (struct findings *)analysis;
+    findings->end_ns = end_ns;
     lull_analysis_waits.close(findings->waits, end_ns);
     for (size_t i = 0; i < findings->disks.count; i++) {
         struct disk *disk = &findings->disks.items[i];
@@ -400,6 +451,7 @@ static void findings_emit(struct lull_analysis *analysis, const struct lull_wind
                           struct lull_sink *sink)
 {
     struct findings *findings = (struct findings *)analysis;
+    add_quotas(findings);
     add_waits(findings);
     add_disk(findings, window->end_ns - window->start_ns);
     add_delays(findings);
@@ -412,7 +464,9 @@ static void findings_emit(struct lull_analysis *analysis, const struct lull_wind
 const struct lull_analysis_class lull_analysis_findings = {
     .name = "findings",
     .title = "Findings",
-    .description = "The waits that cost most, the busiest disk, the longest waits for a CPU",
+    .description =
+        "CPU quotas that were used up, the waits that cost most, the busiest disk, the longest waits for "
+        "a CPU",
     .tags = (const char *const[]){"sched", "io", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",

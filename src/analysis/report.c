@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <lull/recording.h>
+
 #include "analysis/hot_waits.h"
 #include "analysis/questions.h"
 
@@ -95,13 +97,29 @@ char *lull_report_missing(const struct lull_session *session, int32_t only_host,
     return g_strjoinv(", ", (char **)names->pdata);
 }
 
-/* The trace's name if there is one only; else what the user gave. */
+/* What names all that is read: the only recording if all traces are its own, the only trace, or NULL. */
+static const char *only_path(const struct lull_session *session)
+{
+    const uint32_t n = session ? lull_session_trace_count(session) : 0;
+    const bool has_one = n > 0 && lull_session_recording_count(session) == 1;
+    const char *recording = has_one ? lull_session_recording(session, 0)->path : NULL;
+    const size_t length = recording ? strlen(recording) : 0;
+    for (uint32_t i = 0; recording && i < n; i++) {
+        const char *trace = lull_session_trace(session, i)->path;
+        if (!g_str_has_prefix(trace, recording) || trace[length] != G_DIR_SEPARATOR) {
+            recording = NULL;
+        }
+    }
+    return recording ? recording : n == 1 ? lull_session_trace(session, 0)->path : NULL;
+}
+
+/* With the name of the trace or recording if there is one only; else TRACE…, what the user gave. */
 char *lull_report_command(const struct lull_session *session, uint32_t host, const char *what)
 {
-    const bool is_one = session && lull_session_trace_count(session) == 1;
+    const char *only = only_path(session);
     const bool has_host = session && host != LULL_NONE && lull_session_host_count(session) > 1;
-    const char *path = is_one ? lull_session_trace(session, 0)->path : "TRACE…";
-    const bool is_plain = !is_one || !strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~!#");
+    const char *path = only ? only : "TRACE…";
+    const bool is_plain = !only || !strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~!#");
     g_autofree char *trace = is_plain ? g_strdup(path) : g_shell_quote(path);
     return g_strdup_printf("lull %s%s%s %s", what, has_host ? " --host " : "",
                            has_host ? lull_session_host(session, host)->name : "", trace);

@@ -280,7 +280,7 @@ bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int32_t cp
  * or LULL_NONE. */
 uint32_t lull_quotas_of(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
 const struct lull_cpu_quota *lull_quotas_at(const struct lull_execgraph *eg, uint32_t quota);
-/* "of /x, 20.0 ms each 100.0 ms" */
+/* "of /x, 20.0 ms per 100.0 ms" */
 void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString *out);
 /* Fills quotas of a path that has its sums. */
 void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path);

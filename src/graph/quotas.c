@@ -475,8 +475,8 @@ void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path)
 void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString *out)
 {
     const struct lull_cpu_quota *info = lull_quotas_at(eg, quota);
-    char limit[LULL_TIME_TEXT_SIZE], each[LULL_TIME_TEXT_SIZE];
+    char limit[LULL_TIME_TEXT_SIZE], period[LULL_TIME_TEXT_SIZE];
     lull_duration_format(info->quota_us * 1000, limit);
-    lull_duration_format(info->period_us * 1000, each);
-    g_string_append_printf(out, "of %s, %s each %s", info->cgroup, limit, each);
+    lull_duration_format(info->period_us * 1000, period);
+    g_string_append_printf(out, "of %s, %s per %s", info->cgroup, limit, period);
 }

@@ -190,6 +190,11 @@ def quota_path(folder, name, **changes):
     return path, pieces, found
 
 
+def findings(path, *options):
+    _, text, _ = lull("stats", "--json", "--no-progress", *options, path)
+    return [row for one in json.loads(text)["windows"] if one["analysis"] == "findings" for row in one["tables"]["findings"]]
+
+
 def test_quota(folder):
     """Truth: the 20 ms of a period were used up at 35, 125 and 226 ms, and the next one started at 105, 205 and 305."""
     throttled = [(35, 105), (125, 205), (226, 305)]
@@ -197,11 +202,18 @@ def test_quota(folder):
     tap.ok(pieces == throttled, "a quota that was used up, until the next period", pieces, found["segments"])
     tap.ok(found["cpu_quotas"] == [{key: QUOTA[key] for key in QUOTA if key not in ("hierarchy", "pids")}],
            "what the kernel counted is beside the path", found["cpu_quotas"])
-    said = "The CPU quota of /shop/web, 20.00 ms each 100.0 ms, was used up in 3 of 4 periods of the recording"
+    said = "The CPU quota of /shop/web, 20.00 ms per 100.0 ms, was used up in 3 of 4 periods of the recording"
     _, text, _ = lull("critpath", "--no-progress", path, "--tid", "11")
-    tap.ok(said in text and "throttled by a CPU quota of /shop/web, 20.00 ms each 100.0 ms" in text, "also for people", text)
-    tap.ok("the kernel's count, which adds up CPUs" in text, "what the kernel counted cannot be taken for the time of one thread", text)
+    tap.ok(said in text and "throttled by a CPU quota of /shop/web, 20.00 ms per 100.0 ms" in text, "also for people", text)
+    tap.ok("the kernel's count, summed over CPUs" in text, "what the kernel counted cannot be taken for the time of one thread", text)
     tap.ok(said in lull("info", path)[1] and said in lull("waits", "--no-progress", path)[1], "and in info and waits")
+    rows = findings(path)
+    tap.ok(rows[0]["kind"] == "quota" and rows[0]["time_ns"] == QUOTA["throttled_ns"] and rows[0]["command"] == f"lull waits --state R '{path}'" and
+           all(words in rows[0]["finding"] for words in ("/shop/web, 20.00 ms per 100.0 ms", "for 210.0 ms", "used up in 3 of 4 periods")),
+           "stats opens with it, as the kernel counted it", rows)
+    tap.ok(all(row["kind"] != "quota" for row in findings(path, "--end", "+200ms")), "not of a part, since the kernel counted it all", rows)
+    many = quota_path(folder, "many", cpu_quotas=[{**QUOTA, "cgroup": f"/{ms}", "throttled_ns": ms * MS} for ms in (7, 30, 5, 20)])[0]
+    tap.ok([row["time_ns"] // MS for row in findings(many) if row["kind"] == "quota"] == [30, 20, 7], "of several the three that cost most")
     tap.ok(said not in lull("waits", "--no-progress", quota_path(folder, "not", cpu_quotas=[{**QUOTA, "throttled_ns": 0}])[0])[1],
            "not where it kept no task off the CPU")
     for name, quota, expected in (

@@ -43,7 +43,7 @@ class Workload:
 
 
 SLEEPS = r'blocked on a timer: .*clock_nanosleep'
-QUOTA = r'wl-asker: throttled by a CPU quota of /\S*{group}, 20\.00 ms each 100\.0 ms'
+QUOTA = r'wl-asker: throttled by a CPU quota of /\S*{group}, 20\.00 ms per 100\.0 ms'
 
 
 def lock(call):

@@ -39,7 +39,6 @@ static void note(void *user, uint32_t host, const struct lull_cpu_quota *quota)
 {
     struct lull_sink *sink = user;
     g_autoptr(GString) text = g_string_new(NULL);
-    (void)host;
     lull_quota_append(text, quota);
     sink->note(sink, text->str);
 }

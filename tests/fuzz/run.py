@@ -35,7 +35,7 @@ import relay  # noqa: E402
 import tracedat  # noqa: E402
 
 MOST_FINDINGS = 20    # so many of a target are enough for one search
-MEANINGS = 600        # seeds of the target meaning: verbs and forms, in turn
+MEANINGS = 300        # seeds of the target meaning: verbs and forms, in turn
 # Entropic scheduling takes longer than the targets do: they are large and have many features.
 OPTIONS = ["-timeout=100", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a report opens with: the waits that cost most, the busiest disks, the longest waits for a CPU,
- * each as a sentence and with the command that shows more. */
+/* What a report opens with: CPU quotas that were used up, what was killed as no memory was left, the waits that cost
+ * most, the busiest disks, the longest waits for a CPU, each as a sentence and with the command that shows more. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,10 @@
 #include "base/sums.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "kernel/kills.h"
 #include "kernel/vocabulary.h"
 
-enum { MOST_QUOTAS = 3, MOST_WAITS = 3, MOST_DELAYS = 3 };
+enum { MOST_KILLS = 3, MOST_QUOTAS = 3, MOST_WAITS = 3, MOST_DELAYS = 3 };
 
 struct busy_span {
     int64_t start_ns, end_ns;
@@ -405,6 +406,34 @@ static void add_delays(struct findings *findings)
     }
 }
 
+/* Who was killed first: what is killed later may be so for the same reason. */
+static void add_kills(struct findings *findings, const struct lull_window *window)
+{
+    const struct lull_analysis *head = &findings->head;
+    uint32_t n, n_told = 0;
+    const struct lull_kill *kills = lull_model_kills(head->model, &n);
+    for (uint32_t i = 0; i < n && n_told < MOST_KILLS; i++) {
+        const struct lull_kill *kill = &kills[i];
+        const struct lull_task *task = lull_model_task(head->model, kill->task);
+        if (kill->kind != LULL_KILL_OOM || kill->time_ns < window->start_ns ||
+            kill->time_ns >= window->end_ns ||
+            (head->params->host >= 0 && task->host != (uint32_t)head->params->host) ||
+            !lull_params_want_task(head->params, head->model, kill->task, kill->time_ns)) {
+            continue;
+        }
+        g_autofree char *who = task_text(findings, kill->task, kill->time_ns);
+        g_autofree char *what = g_strdup_printf("critpath --tid %d", task->tid);
+        GString *text = g_string_new(who);
+        g_string_append_c(text, ' ');
+        lull_kill_append(head->model, kill, text);
+        lull_vec_push(&findings->rows,
+                      (struct finding){"kill", g_string_free(text, FALSE),
+                                       lull_report_command(head->session, task->host, what),
+                                       task->host, INT64_MIN, kill->time_ns});
+        n_told++;
+    }
+}
+
 /* ---- the table ---- */
 
 static const struct lull_result_column finding_columns[] = {
@@ -425,7 +454,10 @@ static void finding_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct finding *finding = &findings->rows.items[row];
     *cells++ = lull_cell_host_of(&findings->head, finding->host);
     *cells++ = lull_cell_text(LULL_CELL_STRING, finding->kind);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, finding->time_ns);
+    if (finding->time_ns != INT64_MIN) {
+        *cells = lull_cell_integer(LULL_CELL_DURATION, finding->time_ns);
+    }
+    cells++;
     *cells++ = lull_cell_text(LULL_CELL_STRING, finding->text);
     if (finding->at_ns != INT64_MIN) {
         *cells = lull_cell_integer(LULL_CELL_TIMESTAMP, finding->at_ns);
@@ -452,6 +484,7 @@ static void findings_emit(struct lull_analysis *analysis, const struct lull_wind
 {
     struct findings *findings = (struct findings *)analysis;
     add_quotas(findings);
+    add_kills(findings, window);
     add_waits(findings);
     add_disk(findings, window->end_ns - window->start_ns);
     add_delays(findings);
@@ -465,13 +498,13 @@ const struct lull_analysis_class lull_analysis_findings = {
     .name = "findings",
     .title = "Findings",
     .description =
-        "CPU quotas that were used up, the waits that cost most, the busiest disk, the longest waits for "
-        "a CPU",
+        "CPU quotas that were used up, what was killed as no memory was left, the waits that cost "
+        "most, the busiest disk, the longest waits for a CPU",
     .tags = (const char *const[]){"sched", "io", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",
-    .groups =
-        LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_CALLS,
+    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK |
+              LULL_GROUP_CALLS | LULL_GROUP_KILLS,
     .is_by_host = true,
     .size = sizeof(struct findings),
     .facts = {.state = on_state, .switched = on_switched, .block = on_block, .syscall = on_syscall},

@@ -565,6 +565,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     lull_path_sum_containers(path);
     lull_quotas_list(eg, path);
     lull_stuck_list(eg, path, last);
+    lull_path_list_kills(eg, path);
     count_losses(path, session);
     find_hidden(path, eg->model);
     return path;

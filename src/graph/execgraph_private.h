@@ -11,6 +11,7 @@
 #include "graph/vcpu_track.h"
 #include "clock/match.h"
 #include "clock/tcp_waits.h"
+#include "kernel/kills.h"
 #include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
@@ -207,6 +208,9 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
 uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint32_t evidence);
 /* Lists in a path whose last segment has that evidence, if it is an open wait, that one and those that it depends on. */
 void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, uint32_t evidence);
+
+/* path_kills.c: lists in a path that has its sums the processes of it that were killed in its time. */
+void lull_path_list_kills(const struct lull_execgraph *eg, struct lull_path *path);
 
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
  * interrupt handler runs there. */

@@ -208,6 +208,7 @@ void lull_path_free(struct lull_path *path)
     g_free(path->sync);
     g_free(path->quotas);
     g_free(path->open_waits);
+    g_free(path->kills);
     if (path->strings) {
         g_string_chunk_free(path->strings);
     }

@@ -36,6 +36,20 @@ struct lull_open_wait {
     const char *holder_comm;
 };
 
+/* A process of the path that the kernel killed. */
+struct lull_path_kill {
+    uint32_t host;
+    int32_t tid;
+    const char *comm;
+    int64_t time_ns;
+    const char *kind;       /* "oom", "kernel" */
+    const char *what;       /* lull_kill_append() */
+    const char *limit;      /* "cgroup", "machine"; NULL: not known */
+    int64_t resident_bytes; /* -1: not known */
+    int32_t asker_tid;      /* -1: not known */
+    const char *asker_comm;
+};
+
 struct lull_path {
     const char *const *host_names; /* by host index */
     uint32_t n_hosts;
@@ -77,7 +91,9 @@ struct lull_path {
     /* It ends with a wait that had not ended with the trace: that one, then that of who held what it was for, and so on. */
     struct lull_open_wait *open_waits;
     uint32_t n_open_waits;
-    bool is_deadlock; /* the last of them is for what the task of one of them held */
+    bool is_deadlock;             /* the last of them is for what the task of one of them held */
+    struct lull_path_kill *kills; /* in time order */
+    uint32_t n_kills;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
     unsigned cut; /* enum lull_path_cut: what is not known for want of events outside those read */

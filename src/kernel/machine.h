@@ -196,6 +196,14 @@ void urings_free(struct urings *urings);
 void urings_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   enum lull_event_id id, const void *event);
 
+/* machine_kills.c */
+/* The kernel has freed memory for the task on the CPU, of that limit. */
+void kills_reclaimed(struct lull_model *model, const struct cpu *cpu, enum lull_kill_limit limit);
+void kills_signal(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  const struct lull_ev_signal_generate *ev);
+void kills_victim(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  const struct lull_ev_oom_victim *ev);
+
 /* machine_leases.c */
 void leases_free(struct leases *leases);
 void leases_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -239,14 +239,22 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, reclaim_end);
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
+        kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_MACHINE);
         break;
     }
     case LULL_EVENT_group_reclaim_end: {
         const struct lull_ev_group_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, group_reclaim_end);
         use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, 0);
+        kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_GROUP);
         break;
     }
+    case LULL_EVENT_signal_generate:
+        kills_signal(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_oom_victim:
+        kills_victim(model, machine, c, t, event);
+        break;
     case LULL_EVENT_signal_deliver: {
         const struct lull_ev_signal_deliver *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, signal_deliver);

@@ -126,6 +126,7 @@ void lull_model_free(struct lull_model *model)
     lull_flows_free(model->flows);
     sockets_free(model->sockets);
     urings_free(model->urings);
+    lull_vec_free(&model->kills);
     leases_free(model->leases);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);

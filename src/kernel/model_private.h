@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "kernel/fd_slots.h"
 #include "kernel/calls.h"
+#include "kernel/kills.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
 
@@ -194,6 +195,7 @@ struct machine {
     const char *architecture; /* as uname(2) has it; or NULL */
     bool has_headers;         /* packets with their headers were seen */
     bool has_sockets;         /* tcp_probe is recorded */
+    bool has_signals;         /* signal_generate was seen */
     bool has_softirqs;        /* the host's traces record when softirqs run */
     bool has_switches;        /* and who runs; else a number of a namespace must do */
     bool reports_current;     /* its events say who is on the CPU, as the kernel knows it */
@@ -282,6 +284,7 @@ struct task {
     } ended;
     int64_t returning_ns; /* when it made a call that does not return to its caller, of which */
     uint32_t returning;   /* this is the name: its end may come without one. INT64_MIN: none */
+    uint8_t reclaimed;    /* enum lull_kill_limit: which memory was freed for it last */
     uint32_t call;        /* the system call it is in, LULL_NONE: none */
     uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;      /* who forked it */
@@ -346,7 +349,8 @@ struct lull_model {
     GString *scratch;
     struct lull_flows *flows;
     struct sockets *sockets;
-    struct urings *urings;      /* NULL: no io_uring was seen */
+    struct urings *urings; /* NULL: no io_uring was seen */
+    LULL_VEC(struct lull_kill) kills;
     struct leases *leases;      /* NULL: no lease was seen */
     struct lull_stacks *stacks; /* NULL: not wanted */
     struct counters *counters;  /* likewise */

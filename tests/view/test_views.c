@@ -317,8 +317,9 @@ static void test_json(void)
     struct json_object *query = get(root, "query"), *summary = get(root, "summary");
 
     assert_harmless(text);
-    assert_keys(root,
-                "version,query,segments,waits,summary,sync,deadlock,open_waits,cpu_quotas,lost");
+    assert_keys(
+        root,
+        "version,query,segments,waits,summary,sync,deadlock,open_waits,kills,cpu_quotas,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
     assert_keys(query,
                 "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command,"

@@ -60,6 +60,7 @@ static bool make_rule(struct rule *rule, const char *name, GError **error)
         {"sched:sched_wakeup", "pid"},       {"sched:sched_wakeup_new", "pid"},
         {"sched:sched_migrate_task", "pid"}, {"sched:sched_pi_setprio", "pid"},
         {"sched:sched_process_free", "pid"}, {"signal:signal_generate", "pid"},
+        {"oom:mark_victim", "pid"},
     };
     /* What interrupts do, whatever they interrupt: a wake-up has its cause there. */
     static const char *const interrupts[] = {

@@ -286,6 +286,25 @@ static void write_open_waits(struct lull_out *out, const struct lull_path *path)
     }
 }
 
+static void write_kills(struct lull_out *out, const struct lull_path *path)
+{
+    lull_out_text(out, "],\n\"kills\":[");
+    for (uint32_t i = 0; i < path->n_kills; i++) {
+        const struct lull_path_kill *kill = &path->kills[i];
+        struct json_object *object = json_object_new_object();
+        add_host(object, path, kill->host);
+        lull_json_add_number(object, "tid", kill->tid);
+        lull_json_add_text(object, "comm", kill->comm);
+        lull_json_add_number(object, "time_ns", kill->time_ns);
+        lull_json_add_text(object, "by", kill->kind);
+        lull_json_add_text(object, "limit", kill->limit);
+        add_known(object, "resident_bytes", kill->resident_bytes, kill->resident_bytes >= 0);
+        add_known(object, "asker_tid", kill->asker_tid, kill->asker_comm != NULL);
+        lull_json_add_text(object, "asker_comm", kill->asker_comm);
+        write_element(out, i, object);
+    }
+}
+
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error)
 {
@@ -304,6 +323,7 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     write_summary(&out, path, style);
     write_sync(&out, path);
     write_open_waits(&out, path);
+    write_kills(&out, path);
     lull_out_text(&out, "],\n\"cpu_quotas\":[");
     for (uint32_t i = 0; i < path->n_quotas; i++) {
         write_element(&out, i, lull_quota_json(path->quotas[i]));

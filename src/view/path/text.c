@@ -60,6 +60,26 @@ static void print_open_waits(struct text_view *view)
     }
 }
 
+/* Which processes of the path the kernel killed. */
+static void print_kills(struct text_view *view)
+{
+    enum { MOST_KILLS = 5 };
+    const struct lull_path *path = view->path;
+    for (uint32_t i = 0; i < MIN(path->n_kills, MOST_KILLS); i++) {
+        const struct lull_path_kill *kill = &path->kills[i];
+        char at[LULL_TIME_TEXT_SIZE];
+        g_autoptr(GString) text = g_string_new(NULL);
+        lull_time_format_clock(kill->time_ns, view->style->local_time, at);
+        lull_task_append(text, kill->comm, kill->tid, !view->style->unicode);
+        g_string_append_c(text, ' ');
+        lull_clean_append(text, kill->what, !view->style->unicode);
+        lull_out_printf(&view->out, "At %s %s.\n", at, text->str);
+    }
+    if (path->n_kills > MOST_KILLS) {
+        lull_out_printf(&view->out, "%u more processes were killed.\n", path->n_kills - MOST_KILLS);
+    }
+}
+
 static void print_headline(struct text_view *view)
 {
     const struct lull_path *path = view->path;
@@ -84,6 +104,7 @@ static void print_headline(struct text_view *view)
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
                     path->n_segments == 1 ? "" : "s");
     print_open_waits(view);
+    print_kills(view);
     if (path->command) {
         g_autoptr(GString) command = g_string_new(NULL);
         lull_command_append(command, path->command, !view->style->unicode);

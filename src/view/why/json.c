@@ -101,6 +101,26 @@ static struct json_object *contribution_to_json(const struct lull_why_shown *why
     return object;
 }
 
+static struct json_object *kills_to_json(const struct lull_why_shown *why,
+                                         const struct lull_instance *instance)
+{
+    const struct lull_model *model = why->paths.model;
+    struct json_object *array = json_object_new_array();
+    const struct lull_kill *kill;
+    uint32_t next = 0;
+    while ((kill = lull_why_next_kill(why, instance, &next))) {
+        const struct lull_task *task = lull_model_task(model, kill->task);
+        struct json_object *object = json_object_new_object();
+        add_host(object, why, task->host);
+        json_object_object_add(object, "tid", json_object_new_int64(task->tid));
+        lull_json_add_text(object, "comm", lull_model_comm(model, kill->task, kill->time_ns));
+        json_object_object_add(object, "time_ns", json_object_new_int64(kill->time_ns));
+        lull_json_add_text(object, "by", lull_kill_kind_name(kill->kind));
+        json_object_array_add(array, object);
+    }
+    return array;
+}
+
 static struct json_object *group_to_json(const struct lull_why_shown *why, const GArray *timed)
 {
     struct json_object *array = json_object_new_array();
@@ -120,6 +140,7 @@ static struct json_object *group_to_json(const struct lull_why_shown *why, const
                            lull_model_comm(why->paths.model, instance->task, instance->end_ns));
         json_object_object_add(object, "captures",
                                instance->json ? json_tokener_parse(instance->json) : NULL);
+        json_object_object_add(object, "kills", kills_to_json(why, instance));
         json_object_array_add(array, object);
     }
     return array;

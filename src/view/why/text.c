@@ -451,6 +451,41 @@ static void print_warnings(struct why_view *view, const struct lull_why_group *k
     }
 }
 
+const struct lull_kill *lull_why_next_kill(const struct lull_why_shown *why,
+                                           const struct lull_instance *instance, uint32_t *next)
+{
+    uint32_t n;
+    const struct lull_kill *kills = lull_model_kills(why->paths.model, &n);
+    while (*next < n) {
+        const struct lull_kill *kill = &kills[(*next)++];
+        if (kill->time_ns >= instance->start_ns && kill->time_ns <= instance->end_ns) {
+            return kill;
+        }
+    }
+    return NULL;
+}
+
+static void append_kills(GString *out, const struct why_view *view,
+                         const struct lull_instance *instance)
+{
+    enum { MOST_KILLS = 3 };
+    const struct lull_model *model = view->why->paths.model;
+    const struct lull_kill *kill;
+    uint32_t next = 0;
+    for (uint32_t n = 0; n < MOST_KILLS && (kill = lull_why_next_kill(view->why, instance, &next));
+         n++) {
+        const struct lull_task *task = lull_model_task(model, kill->task);
+        g_autoptr(GString) how = g_string_new(NULL);
+        lull_kill_append(model, kill, how);
+        g_string_append(out, "        meanwhile ");
+        append_name(out, view->why, lull_model_comm(model, kill->task, kill->time_ns), task->tid,
+                    task->host, !view->style->unicode);
+        g_string_append_c(out, ' ');
+        lull_clean_append(out, how->str, !view->style->unicode);
+        g_string_append_c(out, '\n');
+    }
+}
+
 static void append_slow(GString *out, const struct why_view *view, const struct lull_timed *timed)
 {
     const struct lull_instance_paths *paths = &view->why->paths;
@@ -468,6 +503,7 @@ static void append_slow(GString *out, const struct why_view *view, const struct 
         lull_clean_append(out, instance->captures, !view->style->unicode);
     }
     g_string_append_c(out, '\n');
+    append_kills(out, view, instance);
 }
 
 static void print_slow(struct why_view *view, const struct lull_why_group *kind)

@@ -72,11 +72,12 @@ static uint32_t object_number(struct waits *waits, const char *text)
 static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *reason)
 {
     const struct lull_model *model = waits->head.model;
-    const struct lull_file *file =
-        reason->file == LULL_NONE ? NULL : lull_model_file(model, reason->file);
-    const bool has_path = file && file->path != LULL_NONE && !reason->address && !reason->operation;
+    const uint32_t path = lull_wait_reason_path(model, reason);
+    const bool is_datagram =
+        reason->file != LULL_NONE && lull_model_file(model, reason->file)->is_datagram;
+    const bool has_path = path != LULL_NONE && !reason->address && !reason->operation;
     struct lull_map *map = reason->address ? &waits->by_address : &waits->by_path;
-    const uint64_t key = has_path ? (uint64_t)file->path << 1 | file->is_datagram : reason->address;
+    const uint64_t key = has_path ? (uint64_t)path << 1 | is_datagram : reason->address;
     uint32_t number = has_path || reason->address ? lull_map_find(map, key) : LULL_NONE;
     if (number == LULL_NONE) {
         g_string_truncate(waits->text, 0);
@@ -212,7 +213,7 @@ static void count_task(struct task_sum *task, const struct lull_wait_key *key, i
 
 /* ---- waits of which it is known later what they were for ---- */
 
-/* What a call opens, or which request of an io_uring it waited for, is known when it ends. */
+/* What a call opens, whom it connects with, or which request of an io_uring it waited for, is known when it ends. */
 static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
 {
     enum { NOT_ASKED, IS_LATE, IS_NOT };
@@ -223,7 +224,9 @@ static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
     if (*is == NOT_ASKED) {
         const struct lull_model *model = waits->head.model;
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
-        *is = lull_wait_reason_is_uring(model, &reason) || lull_wait_reason_is_open(model, &reason)
+        *is = lull_wait_reason_is_uring(model, &reason) ||
+                      lull_wait_reason_is_open(model, &reason) ||
+                      lull_wait_reason_is_naming(model, &reason)
                   ? IS_LATE
                   : IS_NOT;
     }
@@ -271,8 +274,8 @@ static void learn(struct waits *waits, struct late_wait *late, int64_t call_ns,
             lull_wait_reason_set_uring(&late->reason, &found);
             late->key.is_request = late->reason.operation != 0;
         }
-    } else if (io && io->kind == LULL_IO_OPEN && late->reason.file == LULL_NONE) {
-        late->reason.file = io->file;
+    } else {
+        lull_wait_reason_learn(model, &late->reason, io);
     }
     const uint32_t object = call_object(waits, &late->reason);
     if (object != LULL_NONE) {

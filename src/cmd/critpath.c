@@ -514,6 +514,8 @@ const struct lull_verb lull_verb_critpath = {
         "             \"by_function\":[{\"function\",\"kind\",\"object\",\"state\",\n"
         "                             \"cause\",\"duration_ns\",\"share\"}]},\n"
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"kills\":[{\"host\",\"tid\",\"comm\",\"time_ns\",\"by\",\"limit\",\n"
+        "            \"resident_bytes\",\"asker_tid\",\"asker_comm\"}],\n"
         "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
         "                 \"throttled_periods\",\"throttled_ns\"}],\n"
         "  \"calls\":{\"nodes\":[{\"parent\",\"function\",\"kind\",\"object\"}],\n"
@@ -554,7 +556,9 @@ const struct lull_verb lull_verb_critpath = {
         "counted: the number by the name of each. \"calls\" and \"by_function\" are there with --calls: "
         "a part of a segment was spent in one call, which \"nodes\" names with its callers, from \"parent\" to "
         "\"parent\"; both are named by their place in the list. by_function sums up to the whole path, and has "
-        "null for what was in no call that was recorded. \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "null for what was in no call that was recorded. \"kills\" are the processes of the path that the kernel killed meanwhile, "
+        "\"by\" the OOM killer (oom: \"limit\" is cgroup or machine, whichever had no memory left, and \"asker_tid\" "
+        "who needed some) or for a reason that is not recorded (kernel). \"cpu_quotas\" are those that kept tasks off the CPU, in the "
         "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
         "summed over CPUs.",
     .options = options,

@@ -26,7 +26,8 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
 /* Whoever provides pages of another program by userfaultfd(2) wakes who used one. */
 static bool is_of_userfaultfd(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup)
 {
-    const struct lull_wait_reason released = {.file = wakeup->file, .fd = -1};
+    struct lull_wait_reason released = LULL_WAIT_REASON_NONE;
+    released.file = wakeup->file;
     return wakeup->cause == LULL_CAUSE_TASK && wakeup->file != LULL_NONE &&
            g_strcmp0(lull_wait_reason_thing(eg->model, &released), "a userfaultfd") == 0;
 }
@@ -141,13 +142,9 @@ static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_
 {
     uint64_t inode = 0;
     const enum lull_fault fault = fault_of(eg, fact, &inode);
-    const struct lull_wait_reason reason = {.address = inode,
-                                            .call = LULL_NONE,
-                                            .file = LULL_NONE,
-                                            .fd = -1,
-                                            .release = LULL_NONE,
-                                            .release_file = LULL_NONE,
-                                            .fault = (uint8_t)fault};
+    struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
+    reason.address = inode;
+    reason.fault = (uint8_t)fault;
     return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
 }
 
@@ -196,7 +193,7 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
             name_request(eg, fact->task, wait, fact->call ? fact->call->start_ns : INT64_MIN,
                          fact->start_ns);
         }
-        if (wait->evidence != LULL_NONE && reason.file == LULL_NONE && !reason.address) {
+        if (wait->evidence != LULL_NONE) {
             lull_map_insert(&eg->before_of, (uint32_t)eg->evidence.count, wait->evidence);
         }
         if (wait->evidence == LULL_NONE || !wait->is_by_timer) {
@@ -297,20 +294,21 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     }
 }
 
-/* What a call opens is known when it ends: for that were its waits, from the last back to the first. */
-static void name_opened(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+/* What a call opens, or whom it connects with, is known when it ends: for that were its waits, from the last back to
+ * the first. */
+static void name_object(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                         uint32_t evidence)
 {
-    if (!fact->io || fact->io->kind != LULL_IO_OPEN || fact->io->file == LULL_NONE) {
-        return;
-    }
     while (evidence < eg->evidence.count) {
         const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
-        if (!reason || reason->call != fact->name || reason->file != LULL_NONE || reason->fd >= 0) {
+        struct lull_wait_reason named;
+        if (!reason || reason->call != fact->name) {
             return;
         }
-        struct lull_wait_reason named = *reason;
-        named.file = fact->io->file;
+        named = *reason;
+        if (!lull_wait_reason_learn(eg->model, &named, fact->io)) {
+            return;
+        }
         eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);
         evidence = lull_map_find(&eg->before_of, evidence); /* LULL_MAP_NONE: it was the first */
     }
@@ -345,7 +343,7 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     }
     const struct wait_note wait = *last;
     last->evidence = LULL_NONE;
-    name_opened(eg, fact, wait.evidence);
+    name_object(eg, fact, wait.evidence);
     name_holder(eg, fact, &wait);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
     const bool timed_out = name_request(eg, fact->task, &wait, fact->start_ns, fact->end_ns) &&

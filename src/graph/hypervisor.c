@@ -31,12 +31,8 @@ static bool was_asleep(const struct lull_vcpu_piece *pieces, size_t n)
 
 static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t thread)
 {
-    const struct lull_wait_reason reason = {.call = LULL_NONE,
-                                            .file = LULL_NONE,
-                                            .fd = -1,
-                                            .release = LULL_NONE,
-                                            .release_file = LULL_NONE,
-                                            .is_guest = 1};
+    struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
+    reason.is_guest = 1;
     lull_vec_push(&eg->evidence,
                   (struct evidence){.label = LULL_NONE,
                                     .reason = lull_wait_reasons_add(&eg->reasons, &reason),

@@ -35,7 +35,9 @@ struct lull_futex;
 struct lull_call_note {
     uint32_t name;                  /* label */
     uint32_t file;                  /* lull_model_file() of its descriptor, or LULL_NONE */
+    uint32_t path;                  /* label: what that is called now, or LULL_NONE */
     int32_t fd;                     /* or -1 */
+    int32_t ipc;                    /* number of a System V semaphore set or message queue, or -1 */
     const struct lull_futex *futex; /* or NULL */
     int64_t start_ns;
     bool is_sleep; /* poll() and the like, of no descriptors */

@@ -51,6 +51,8 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     args->port = (uint16_t)ev->port;
     args->watched = (uint32_t)ev->watched;
     args->have |= HAS(watched) ? CALL_ARG_WATCHED : 0;
+    args->ipc = (int32_t)ev->ipc;
+    args->have |= HAS(ipc) ? CALL_ARG_IPC : 0;
     args->has_ip = take_ip(args->ip, ev->ip4, ev->ip6);
     if (HAS(path)) {
         args->have |= CALL_ARG_PATH;
@@ -93,6 +95,7 @@ static void take_raw(const struct call_class *call_class, struct call *call, str
         {'u', true, offsetof(struct call_args, futex.address), CALL_ARG_FUTEX},
         {'p', false, offsetof(struct call_args, futex.operation), CALL_ARG_FUTEX},
         {'v', false, offsetof(struct call_args, futex.value), CALL_ARG_FUTEX},
+        {'i', false, offsetof(struct call_args, ipc), CALL_ARG_IPC},
         {'w', false, offsetof(struct call_args, watched), CALL_ARG_WATCHED},
     };
     const char *letters = call->name.kind->arguments;
@@ -408,9 +411,14 @@ static void name_socket(struct ended *e, bool is_done)
     }
 }
 
+/* One that fails leaves the socket without a peer: it is called by whom it was to have, unless it had one before. */
 static void connect_peer(struct ended *e)
 {
-    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -arch_of(e)->einprogress));
+    enum { EFAULT_ = 14, ENOTSOCK_ = 88, EISCONN_ = 106, EINPROGRESS_ = 115 };
+    const bool is_known = arch_of(e)->einprogress == EINPROGRESS_; /* what the other numbers mean */
+    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -arch_of(e)->einprogress ||
+                                  (is_known && e->ret != -EFAULT_ && e->ret != -ENOTSOCK_ &&
+                                   e->ret != -EISCONN_)));
 }
 
 static void bind_address(struct ended *e)

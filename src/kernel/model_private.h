@@ -133,7 +133,7 @@ struct call_args {
     bool has_ip;
     int32_t fd, to_fd, new_fd;
     uint32_t flags, command, port, watched;
-    int32_t family;
+    int32_t family, ipc;
     int64_t bytes;
     uint64_t argument;
     uint8_t ip[16]; /* family 2: the first four */
@@ -157,6 +157,7 @@ enum call_arg {
     CALL_ARG_FUTEX = 512,
     CALL_ARG_PAIR = 1024,
     CALL_ARG_WATCHED = 2048,
+    CALL_ARG_IPC = 4096,
 };
 
 /* How events identify a call: ftrace and perf may report each call twice. */

@@ -66,6 +66,8 @@ static const struct waiting_call waiting_calls[] = {
     {"read", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
     {"readv", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
     {"connect", LULL_WAIT_NONE, TIMED_ERROR, "to"},
+    {"msgrcv", LULL_WAIT_EVENT, NO_TIME_OUT, "from"},
+    {"msgsnd", LULL_WAIT_EVENT, NO_TIME_OUT, "to"},
     {"mq_timedreceive", LULL_WAIT_NONE, TIMED_ERROR, "from"},
     {"mq_timedsend", LULL_WAIT_NONE, TIMED_ERROR, "to"},
     {"io_getevents", LULL_WAIT_READY, ZERO_, "on"},
@@ -91,14 +93,13 @@ static const struct waiting_call *waiting_call(const struct lull_model *model, u
 
 struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact)
 {
-    struct lull_wait_reason reason = {.call = fact->syscall,
-                                      .file = LULL_NONE,
-                                      .fd = -1,
-                                      .release = LULL_NONE,
-                                      .release_file = LULL_NONE};
+    struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
+    reason.call = fact->syscall;
     if (fact->call && fact->call->name == fact->syscall) {
         reason.file = fact->call->file;
         reason.fd = fact->call->fd;
+        reason.path = fact->call->path;
+        reason.ipc = fact->call->ipc;
         reason.address = fact->call->futex ? fact->call->futex->address : 0;
         reason.is_sleep = fact->call->is_sleep && reason.fd < 0 && reason.address == 0;
     }
@@ -114,12 +115,8 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
     if (fact->letter != 'T' && fact->letter != 't') {
         return false;
     }
-    *reason = (struct lull_wait_reason){.call = LULL_NONE,
-                                        .file = LULL_NONE,
-                                        .fd = -1,
-                                        .release = LULL_NONE,
-                                        .release_file = LULL_NONE,
-                                        .stopped = (uint8_t)fact->letter};
+    *reason = LULL_WAIT_REASON_NONE;
+    reason->stopped = (uint8_t)fact->letter;
     return true;
 }
 
@@ -172,7 +169,7 @@ static const char *path_of(const struct lull_model *model, uint32_t file)
 static const struct {
     const char *prefix;
     uint8_t kind;
-    const char *words;
+    const char *words; /* "": the call that waits for it says as much */
 } things[] = {
     {"pipe", LULL_WAIT_PIPE, "a pipe"},
     {"socket", LULL_WAIT_SOCKET, "a socket"},
@@ -190,6 +187,10 @@ static const struct {
     {"anon_inode:[userfaultfd]", LULL_WAIT_EVENT, "a userfaultfd"},
     {"pidfd", LULL_WAIT_EVENT, "a pidfd"},
     {"anon_inode:[pidfd]", LULL_WAIT_EVENT, "a pidfd"},
+    {"eventpoll", LULL_WAIT_EVENT, ""},
+    {"anon_inode:[eventpoll]", LULL_WAIT_EVENT, ""},
+    {"io_uring", LULL_WAIT_EVENT, ""},
+    {"anon_inode:[io_uring]", LULL_WAIT_EVENT, ""},
 };
 
 /* The thing that a path means, not being one; -1 if it is one. "pipe" and "pipe:[4711]" are not. */
@@ -204,6 +205,40 @@ static int thing_of(const char *path)
     return -1;
 }
 
+uint32_t lull_wait_reason_path(const struct lull_model *model,
+                               const struct lull_wait_reason *reason)
+{
+    const bool is_known =
+        reason->path != LULL_NONE && thing_of(lull_model_label(model, reason->path)) < 0;
+    return is_known || reason->file == LULL_NONE ? reason->path
+                                                 : lull_model_file(model, reason->file)->path;
+}
+
+bool lull_wait_reason_is_naming(const struct lull_model *model,
+                                const struct lull_wait_reason *reason)
+{
+    static const char *const names[] = {"connect", "sendto", NULL};
+    const char *call = lull_model_label(model, reason->call);
+    return call && g_strv_contains(names, call);
+}
+
+bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
+                            const struct lull_io *io)
+{
+    if (!io || io->file == LULL_NONE) {
+        return false;
+    }
+    const uint32_t path = lull_model_file(model, io->file)->path;
+    const bool is_opened = io->kind == LULL_IO_OPEN && reason->file == LULL_NONE && reason->fd < 0;
+    const bool is_named = path != reason->path && path != LULL_NONE && io->fd == reason->fd &&
+                          lull_wait_reason_is_naming(model, reason);
+    if (is_opened || is_named) {
+        reason->file = io->file;
+        reason->path = path;
+    }
+    return is_opened || is_named;
+}
+
 bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lull_state_fact *fact,
                                 struct lull_wait_reason *reason)
 {
@@ -215,12 +250,10 @@ bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lul
                            : NULL;
     for (size_t i = 0; path && i < G_N_ELEMENTS(switches); i++) {
         if (g_str_has_suffix(path, switches[i])) {
-            *reason = (struct lull_wait_reason){.call = LULL_NONE,
-                                                .file = wakeup->file,
-                                                .fd = -1,
-                                                .release = wakeup->call,
-                                                .release_file = wakeup->file,
-                                                .stopped = 'F'};
+            *reason = LULL_WAIT_REASON_NONE;
+            reason->file = reason->release_file = wakeup->file;
+            reason->release = wakeup->call;
+            reason->stopped = 'F';
             return true;
         }
     }
@@ -298,6 +331,16 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
     append_named(model, file, path_of(model, file), fd, out);
 }
 
+/* "semaphore set 5", "message queue 3" */
+static void append_ipc(const struct lull_model *model, const struct lull_wait_reason *reason,
+                       GString *out)
+{
+    const char *call = lull_model_label(model, reason->call);
+    g_string_append_printf(out, "%s %d",
+                           g_str_has_prefix(call, "sem") ? "semaphore set" : "message queue",
+                           reason->ipc);
+}
+
 void lull_wait_reason_append_peer(const struct lull_model *model, uint32_t file, uint32_t path,
                                   GString *out)
 {
@@ -330,8 +373,12 @@ void lull_wait_reason_append_object(const struct lull_model *model,
         g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", reason->address);
     } else if (lull_wait_reason_operation(reason)) {
         append_request(model, reason, out);
+    } else if (reason->ipc >= 0) {
+        append_ipc(model, reason, out);
     } else {
-        append_file(model, reason->file, reason->fd, out);
+        append_named(model, reason->file,
+                     lull_model_label(model, lull_wait_reason_path(model, reason)), reason->fd,
+                     out);
     }
 }
 
@@ -340,9 +387,10 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
 {
     const bool has_file =
         !reason->fault && !reason->address && !reason->operation && reason->file != LULL_NONE;
-    const int thing = has_file ? thing_of(path_of(model, reason->file)) : -1;
-    return thing < 0 || lull_model_file(model, reason->file)->is_datagram ? NULL
-                                                                          : things[thing].words;
+    const int thing =
+        has_file ? thing_of(lull_model_label(model, lull_wait_reason_path(model, reason))) : -1;
+    const bool is_plain = thing >= 0 && !lull_model_file(model, reason->file)->is_datagram;
+    return is_plain && *things[thing].words ? things[thing].words : NULL;
 }
 
 /* ---- what ended it ---- */
@@ -414,10 +462,13 @@ static const char *verb_of(const char *name)
 {
     static const struct {
         const char *verb;
-        const char *const names[9];
+        const char *const names[10];
     } verbs[] = {
-        {"wrote to", {"write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "splice"}},
-        {"read from", {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"}},
+        {"wrote to",
+         {"write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "splice", "msgsnd",
+          "mq_timedsend"}},
+        {"read from",
+         {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "msgrcv", "mq_timedreceive"}},
         {"closed", {"close", "close_range", "shutdown", "exit", "exit_group"}},
     };
     for (size_t i = 0; name && i < G_N_ELEMENTS(verbs); i++) {
@@ -588,7 +639,7 @@ bool lull_wait_is_interrupted(struct lull_wait_end end)
 
 /* ---- each once ---- */
 
-_Static_assert(sizeof(struct lull_wait_reason) == 32, "a reason has no padding");
+_Static_assert(sizeof(struct lull_wait_reason) == 40, "a reason has no padding");
 
 static guint hash_reason(gconstpointer key)
 {

@@ -46,7 +46,9 @@ struct lull_wait_reason {
     uint64_t address;      /* of the futex; of a fault in a file: its inode; 0: none */
     uint32_t call;         /* label of the system call it waited in, or LULL_NONE */
     uint32_t file;         /* lull_model_file() of that call's descriptor, or LULL_NONE */
+    uint32_t path;         /* label: what the file was called then, or LULL_NONE */
     int32_t fd;            /* that descriptor, or -1 */
+    int32_t ipc;           /* number of a System V semaphore set or message queue, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
     uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
@@ -58,6 +60,15 @@ struct lull_wait_reason {
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };
+
+#define LULL_WAIT_REASON_NONE                                                                      \
+    ((struct lull_wait_reason){.call = LULL_NONE,                                                  \
+                               .file = LULL_NONE,                                                  \
+                               .path = LULL_NONE,                                                  \
+                               .fd = -1,                                                           \
+                               .ipc = -1,                                                          \
+                               .release = LULL_NONE,                                               \
+                               .release_file = LULL_NONE})
 
 /* How the call ended in which a task had waited. */
 struct lull_wait_end {
@@ -101,6 +112,16 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
  * Appends nothing if no call is known. */
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);
+
+/* Whether the call says itself what its socket is called: that is known when it ends. */
+bool lull_wait_reason_is_naming(const struct lull_model *model,
+                                const struct lull_wait_reason *reason);
+/* The call has ended now: takes what it was about from what it did (io: or NULL). Whether that changed the reason. */
+bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
+                            const struct lull_io *io);
+/* Label of what its file was called, or LULL_NONE. */
+uint32_t lull_wait_reason_path(const struct lull_model *model,
+                               const struct lull_wait_reason *reason);
 
 /* Whether it was in io_uring_enter(), for requests; then what is known of these can be put into it. */
 bool lull_wait_reason_is_uring(const struct lull_model *model,

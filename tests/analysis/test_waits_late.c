@@ -3,7 +3,15 @@
  * file that is opened, who held the lease that timers waited for. From events said by hand. */
 #include "facts.h"
 
-enum { ENTER = 426, OPENAT = 257, EVENTFD2 = 290, RING = 0x1000, REQUEST = 0x2000 };
+enum {
+    ENTER = 426,
+    OPENAT = 257,
+    EVENTFD2 = 290,
+    SOCKET = 41,
+    CONNECT = 42,
+    RING = 0x1000,
+    REQUEST = 0x2000
+};
 enum { READ = 22, POLL = 6 };
 
 static void call(struct lull_model *model, int64_t t, int number)
@@ -110,10 +118,38 @@ static void test_lease(void)
     facts_end(&facts);
 }
 
+/* Whom a socket is to be connected with is read when the call ends, also if it fails (ETIMEDOUT): the call waited for
+ * that, not for whom the socket was to have before. */
+static void test_connect(void)
+{
+    struct lull_question_params params = facts_params();
+    params.states = "S";
+    struct facts facts = facts_start(&lull_analysis_waits, params);
+    struct lull_model *model = facts.model;
+    facts_open(&facts, 0);
+    feed_switch(model, 0, 0, 5, 0, 1, 0);
+    call(model, 6, SOCKET);
+    call_ends(model, 7, SOCKET, 5);
+    for (int64_t port = 80; port < 82; port++) {
+        const int64_t t = 20 + 40 * (port - 80);
+        call(model, t, CONNECT);
+        waits(model, t + 5, false);
+        FEED(call_address, 0, 0, t + 19, .have = ALL, .tid = 1, .family = 2, .port = port,
+             .high = (int64_t)(UINT64_C(0x0a090002) << 32));
+        call_ends(model, t + 20, CONNECT, port == 80 ? -110 : 0);
+    }
+    facts_close(&facts, 100);
+    facts_expect(&facts, "waits",
+                 "t1/-1/1 S task connect 10.9.0.2:80 t2/-1/2 10 0.500 1 10.000 10 25 -\n"
+                 "t1/-1/1 S task connect 10.9.0.2:81 t2/-1/2 10 0.500 1 10.000 10 65 -\n");
+    facts_end(&facts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/waits-late/requests", test_requests);
     g_test_add_func("/waits-late/lease", test_lease);
+    g_test_add_func("/waits-late/connect", test_connect);
     return g_test_run();
 }

@@ -67,6 +67,9 @@ enum {
     OPENAT = 257,
     EVENTFD2 = 290,
     SEMOP = 65,
+    MSGSND = 69,
+    MSGRCV = 70,
+    EPOLL_CREATE1 = 291,
 };
 
 /* What task 1 said of its only wait up to now, as a step of its own path. */

@@ -144,9 +144,11 @@ static void test_sockets(struct fixture *f, gconstpointer data)
 {
     CALL(100, socket, 5, ARG(family) | ARG(flags), .family = 2, .flags = O_CLOEXEC_X86 | 1);
     CALL(120, connect, -111, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 81,
-         .ip4 = ip4); /* ECONNREFUSED */
+         .ip4 = ip4); /* ECONNREFUSED: whom it was to have */
     CALL(140, connect, -115, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 80,
          .ip4 = ip4); /* EINPROGRESS */
+    CALL(150, connect, -106, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 82,
+         .ip4 = ip4); /* EISCONN: it keeps its peer */
     CALL(160, sendto, 300, ARG(fd) | ARG(bytes), .fd = 5, .bytes = 300);
     CALL(180, socket, 6, ARG(family), .family = 1);
     CALL(200, connect, 0, ARG(fd) | ARG(family), .fd = 6, .family = 1);
@@ -155,8 +157,9 @@ static void test_sockets(struct fixture *f, gconstpointer data)
     CALL(240, recvmmsg, 3, ARG(fd), .fd = 8);
     expect(f,
            "10: socket 100..110 = 5 open fd 5=net,socket,cloexec,110\n"
-           "10: connect 120..130 = -111 other fd 5=net,socket,cloexec,110\n"
+           "10: connect 120..130 = -111 other fd 5=net,10.9.0.2:81,cloexec,110\n"
            "10: connect 140..150 = -115 other fd 5=net,10.9.0.2:80,cloexec,110\n"
+           "10: connect 150..160 = -106 other fd 5=net,10.9.0.2:80,cloexec,110\n"
            "10: sendto 160..170 = 300 write fd 5=net,10.9.0.2:80,cloexec,110 wants 300 moved 300\n"
            "10: socket 180..190 = 6 open fd 6=socket,socket,190\n"
            "10: connect 200..210 = 0 other fd 6=socket,socket,190\n"
@@ -203,7 +206,8 @@ static void test_family(struct fixture *f, gconstpointer data)
     open_file(f, 100, 4, "/a", 0);
     CALL(120, connect, -111, ARG(fd) | ARG(family), .fd = 9, .family = 2); /* ECONNREFUSED */
     CALL(140, connect, -111, ARG(fd) | ARG(family), .fd = 8, .family = 1);
-    CALL(160, connect, -88, ARG(fd) | ARG(family), .fd = 4, .family = 2); /* ENOTSOCK */
+    CALL(160, connect, -88, ARG(fd) | ARG(family) | ARG(port), .fd = 4, .family = 2, .port = 80,
+         .ip4 = ip4); /* ENOTSOCK */
     expect(f, "10: openat 100..110 = 4 open fd 4=disk,/a,110\n"
               "10: connect 120..130 = -111 other fd 9=net,?,before\n"
               "10: connect 140..150 = -111 other fd 8=socket,?,before\n"

@@ -14,7 +14,7 @@
 #include "record/names/records.h"
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h */
-#define EINPROGRESS 115
+#define EFAULT 14
 #define HEAD offsetof(struct lull_names_record, text)
 
 enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
@@ -237,7 +237,9 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         return 0;
     }
     const uint8_t action = config.action[number];
-    if (action == LULL_NAMES_NOTHING || (ret < 0 && ret != -EINPROGRESS) || is_compat() ||
+    /* Who tries to connect with somebody has waited for that, whatever comes of it. */
+    const bool is_tried = action == LULL_NAMES_ADDRESS && ret != -EFAULT;
+    if (action == LULL_NAMES_NOTHING || (ret < 0 && !is_tried) || is_compat() ||
         !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
         return 0;
     }

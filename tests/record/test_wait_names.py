@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# What waits are said to be for: programs that wait for what they made themselves, and report what that is called; waits and critpath must
+# call it that, both. Needs root. LULL is the program.
+#
+# With the argument FILE it is what is recorded.
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+NAP = 0.2
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+# ---- what is recorded: each is a process that reports in which call it waits for what ----
+
+def soon(work, *args):
+    """Does it while the caller waits."""
+    def later():
+        time.sleep(NAP)
+        work(*args)
+    threading.Thread(target=later).start()
+
+
+def address(one):
+    return "{}:{}".format(*one.getsockname())
+
+
+def full():
+    """A socket that listens and takes no connection any more: the kernel answers nothing."""
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    server.listen(0)
+    others = [socket.socket() for _ in range(3)]
+    for one in others:
+        one.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            one.connect(server.getsockname())
+    time.sleep(NAP)
+    return server, others
+
+
+def connect_in_vain(tell):
+    (server, others), client = full(), socket.socket()
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT, 1)
+    tell("connect", address(server))
+    with contextlib.suppress(TimeoutError):
+        client.connect(server.getsockname())
+        os._exit(1)
+    del others
+
+
+def connect_late(tell):
+    """Of a unix socket, until who listens takes another."""
+    path = os.path.join(tempfile.mkdtemp(), "late")
+    server, first, client = (socket.socket(socket.AF_UNIX) for _ in range(3))
+    server.bind(path)
+    server.listen(0)
+    first.connect(path)
+    soon(server.accept)
+    tell("connect", path)
+    client.connect(path)
+
+
+def asks_two(tell):
+    """One socket: each answer is that of another server."""
+    servers, client = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)], socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for server in servers:
+        server.bind(("127.0.0.1", 0))
+    client.sendto(b"?", servers[0].getsockname())
+    for server in servers:
+        client.sendto(b"?", server.getsockname())
+        soon(server.sendto, b"!", client.getsockname())
+        tell("recvfrom", "udp " + address(server))
+        client.recvfrom(16)
+
+
+def accepts(tell):
+    free, server, client = socket.socket(), socket.socket(), socket.socket()
+    free.bind(("127.0.0.1", 0))
+    place = free.getsockname()
+    free.close()
+    server.bind(place)  # of port 0 no event says which it has become
+    server.listen()
+    soon(client.connect, server.getsockname())
+    tell("accept4", address(server))
+    server.accept()
+
+
+def semaphore(tell):
+    number = LIBC.semget(0, 1, 0o1600)
+    one = struct.pack("hhh", 0, 1, 0)
+    soon(LIBC.semtimedop, number, one, 1, None)
+    tell("semtimedop", f"semaphore set {number}")
+    LIBC.semtimedop(number, struct.pack("hhh", 0, -1, 0), 1, None)
+    LIBC.semctl(number, 0, 0)  # IPC_RMID
+
+
+def queue(tell):
+    number = LIBC.msgget(0, 0o1600)
+    soon(LIBC.msgsnd, number, struct.pack("q8s", 1, b"hello"), 8, 0)
+    tell("msgrcv", f"message queue {number}")
+    LIBC.msgrcv(number, ctypes.create_string_buffer(16), 8, ctypes.c_long(0), 0)
+    LIBC.msgctl(number, 0, None)
+
+
+def polls(tell):
+    reading, writing = os.pipe()
+    poll = select.epoll()
+    poll.register(reading, select.EPOLLIN)
+    soon(os.write, writing, b"!")
+    tell("epoll_wait", None)
+    poll.poll(5)
+
+
+KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls)
+
+
+def leave(path):
+    with open(path, "w", encoding="utf-8") as file:
+        children = []
+        for kind in KINDS:
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(30)
+                kind(lambda call, name, kind=kind: os.write(file.fileno(), (json.dumps(
+                    {"kind": kind.__name__, "tid": os.getpid(), "call": call, "object": name}) + "\n").encode()))
+                os._exit(0)
+            children.append(pid)
+        for pid in children:
+            os.waitpid(pid, 0)
+
+
+# ---- what is said of it ----
+
+def ask(*command):
+    done = subprocess.run([LULL, *command], capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def in_waits(out, tid):
+    answer = ask("waits", "--json", "--tid", str(tid), "--limit", "0", out)
+    return [(row["call"], row["object"]) for window in answer["windows"] for row in window["tables"]["waits"]]
+
+
+def in_path(out, tid):
+    path = ask("critpath", "--json", "--tid", str(tid), out)
+    return [(part["reason"]["call"], part["reason"]["object"]) for part in (*path["segments"], *path["waits"]) if part.get("reason")]
+
+
+def run(tracer):
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report")
+        out, _ = recorders.record(tracer, [sys.executable, __file__, report], folder)
+        with open(report, encoding="utf-8") as file:
+            known = [json.loads(line) for line in file]
+        tap.ok({one["kind"] for one in known} == {kind.__name__ for kind in KINDS}, f"{tracer}: all have waited", known)
+        for kind in KINDS:
+            told = [one for one in known if one["kind"] == kind.__name__]
+            wanted = [(one["call"], one["object"]) for one in told]
+            for where, said in (("waits", in_waits(out, told[0]["tid"])), ("critpath", in_path(out, told[0]["tid"]))):
+                found = [pair for pair in said if pair[0] == wanted[0][0]]
+                tap.ok(sorted(set(found)) == sorted(set(wanted)), f"{tracer}: {kind.__name__}: {where}", "wanted", wanted, "found", said)
+
+
+def main():
+    for tracer in recorders.TRACERS:
+        with tempfile.TemporaryDirectory() as folder:
+            why_not = recorders.why_not(tracer, folder)
+        if why_not:
+            tap.skip(tracer, why_not)
+        else:
+            tap.run(tracer, run, tracer)
+    return tap.done()
+
+
+if len(sys.argv) == 2:
+    leave(sys.argv[1])
+else:
+    from record import recorders
+    from tap import Tap
+    LULL, tap = os.environ["LULL"], Tap()
+    sys.exit(main())

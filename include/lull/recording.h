@@ -17,8 +17,10 @@ struct lull_cpu_quota {
     int64_t periods;           /**< in which they ran */
     int64_t throttled_periods; /**< in which the quota was used up */
     int64_t throttled_ns;      /**< how long it kept tasks off the CPU, summed over CPUs */
-    const int32_t *pids;       /**< processes in it at the start or at the end */
+    const int32_t *pids;       /**< processes that were seen in it */
     uint32_t n_pids;
+    bool
+        is_gone; /**< it was removed before the end: what was counted last is missing in the counts */
 };
 
 /** What tasks lack while they stall. */

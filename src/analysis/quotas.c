@@ -16,8 +16,9 @@ void lull_quota_append(GString *out, const struct lull_cpu_quota *quota)
         out,
         "The CPU quota of %s, %s per %s, was used up in %" PRId64 " of %" PRId64
         " periods of the recording and kept its tasks off CPUs for %s (the kernel's count, summed over "
-        "CPUs). Where other tasks had the CPUs meanwhile, some of it may be shown as preempted.",
-        quota->cgroup, limit, period, quota->throttled_periods, quota->periods, off);
+        "CPUs%s). Where other tasks had the CPUs meanwhile, some of it may be shown as preempted.",
+        quota->cgroup, limit, period, quota->throttled_periods, quota->periods, off,
+        quota->is_gone ? ", and read last before the group was removed" : "");
 }
 
 void lull_quotas_each(const struct lull_analysis *analysis, lull_quota_take *each, void *user)

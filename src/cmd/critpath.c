@@ -517,7 +517,7 @@ const struct lull_verb lull_verb_critpath = {
         "  \"kills\":[{\"host\",\"tid\",\"comm\",\"time_ns\",\"by\",\"limit\",\n"
         "            \"resident_bytes\",\"asker_tid\",\"asker_comm\"}],\n"
         "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
-        "                 \"throttled_periods\",\"throttled_ns\"}],\n"
+        "                 \"throttled_periods\",\"throttled_ns\",\"gone\"}],\n"
         "  \"calls\":{\"nodes\":[{\"parent\",\"function\",\"kind\",\"object\"}],\n"
         "           \"parts\":[{\"segment\",\"begin_ns\",\"end_ns\",\"node\",\n"
         "                     \"uncertain\"}]},\n"

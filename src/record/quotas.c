@@ -14,6 +14,7 @@ static void free_quota(gpointer data)
     struct lull_quota *quota = data;
     g_array_unref(quota->pids);
     g_free(quota->path);
+    g_free(quota->dir);
     g_free(quota);
 }
 
@@ -70,31 +71,6 @@ static void read_pids(const char *dir, GArray *pids)
     }
 }
 
-/* ---- all of them ---- */
-
-static void take_group(void *user, const struct lull_group *group)
-{
-    GPtrArray *quotas = user;
-    struct lull_quota limit = {0};
-    if (!read_limit(group->dir, &limit)) {
-        return;
-    }
-    struct lull_quota *quota = g_memdup2(&limit, sizeof limit);
-    quota->path = g_strdup(group->path);
-    quota->hierarchy = group->hierarchy;
-    quota->pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
-    read_counters(group->dir, quota);
-    read_pids(group->dir, quota->pids);
-    g_ptr_array_add(quotas, quota);
-}
-
-GPtrArray *lull_quotas_read(void)
-{
-    GPtrArray *quotas = g_ptr_array_new_with_free_func(free_quota);
-    lull_groups_visit(take_group, quotas);
-    return quotas;
-}
-
 uint64_t lull_quotas_timer(void)
 {
     char line[512], name[256];
@@ -137,21 +113,135 @@ static void add_missing(GArray *pids, const GArray *more)
     }
 }
 
-void lull_quotas_subtract(GPtrArray *now, const GPtrArray *before)
+/* ---- while a recording lasts ---- */
+
+/* How long it may take to look for groups, as one part in so many, and how often it does at most. */
+enum { COST_SHARE = 500, LOOK_US = 500000 };
+
+struct lull_quota_log {
+    GHashTable *met; /* struct lull_quota as it was last, each once */
+    int64_t due_us;  /* when to look for new groups */
+};
+
+/* One that was made anew under the same name has counted less. */
+static bool is_later(const struct lull_quota *quota, const struct lull_quota_counts *before)
 {
-    g_autoptr(GHashTable) known = g_hash_table_new(hash_quota, equal_quotas);
-    for (guint i = 0; i < before->len; i++) {
-        g_hash_table_add(known, before->pdata[i]);
+    return before->periods <= quota->periods &&
+           before->throttled_periods <= quota->throttled_periods &&
+           before->throttled_ns <= quota->throttled_ns;
+}
+
+static void take_group(void *user, const struct lull_group *group)
+{
+    struct lull_quota_log *log = user;
+    struct lull_quota limit = {0};
+    if (!read_limit(group->dir, &limit)) {
+        return;
     }
-    for (guint i = 0; i < now->len; i++) {
-        struct lull_quota *quota = now->pdata[i];
-        const struct lull_quota *old = g_hash_table_lookup(known, quota);
-        /* One that was made anew under the same name has counted less. */
-        if (old && old->periods <= quota->periods && old->throttled_ns <= quota->throttled_ns) {
-            quota->periods -= old->periods;
-            quota->throttled_periods -= old->throttled_periods;
-            quota->throttled_ns -= old->throttled_ns;
-            add_missing(quota->pids, old->pids);
+    struct lull_quota *quota = g_memdup2(&limit, sizeof limit);
+    quota->dir = g_strdup(group->dir);
+    quota->path = g_strdup(group->path);
+    quota->hierarchy = group->hierarchy;
+    quota->pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
+    read_counters(group->dir, quota);
+    read_pids(group->dir, quota->pids);
+    const struct lull_quota *known = g_hash_table_lookup(log->met, quota);
+    if (known) {
+        add_missing(quota->pids, known->pids);
+        quota->before = known->before;
+    }
+    g_hash_table_replace(log->met, quota, quota);
+}
+
+static void look(struct lull_quota_log *log)
+{
+    const int64_t start_us = g_get_monotonic_time();
+    lull_groups_visit(take_group, log);
+    const int64_t end_us = g_get_monotonic_time();
+    log->due_us = end_us + MAX(LOOK_US, (end_us - start_us) * COST_SHARE);
+}
+
+/* Those that are known; a group that is gone keeps what it had. */
+static void follow(struct lull_quota_log *log)
+{
+    GHashTableIter all;
+    gpointer key;
+    g_hash_table_iter_init(&all, log->met);
+    while (g_hash_table_iter_next(&all, &key, NULL)) {
+        struct lull_quota *quota = key, now = {0};
+        if (quota->is_gone || !read_limit(quota->dir, &now)) {
+            quota->is_gone = true;
+            continue;
         }
+        g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
+        quota->quota_us = now.quota_us;
+        quota->period_us = now.period_us;
+        read_counters(quota->dir, quota);
+        read_pids(quota->dir, pids);
+        add_missing(quota->pids, pids);
+    }
+}
+
+struct lull_quota_log *lull_quota_log_start(void)
+{
+    struct lull_quota_log *log = g_new0(struct lull_quota_log, 1);
+    GHashTableIter all;
+    gpointer key;
+    log->met = g_hash_table_new_full(hash_quota, equal_quotas, free_quota, NULL);
+    look(log);
+    g_hash_table_iter_init(&all, log->met);
+    while (g_hash_table_iter_next(&all, &key, NULL)) {
+        struct lull_quota *quota = key;
+        quota->before = (struct lull_quota_counts){quota->periods, quota->throttled_periods,
+                                                   quota->throttled_ns};
+    }
+    return log;
+}
+
+void lull_quota_log_check(struct lull_quota_log *log)
+{
+    if (log && g_get_monotonic_time() >= log->due_us) {
+        look(log);
+    } else if (log) {
+        follow(log);
+    }
+}
+
+static gint by_path(gconstpointer a, gconstpointer b)
+{
+    const struct lull_quota *x = *(const struct lull_quota *const *)a;
+    const struct lull_quota *y = *(const struct lull_quota *const *)b;
+    const int order = strcmp(x->path, y->path);
+    return order ? order : (x->hierarchy > y->hierarchy) - (x->hierarchy < y->hierarchy);
+}
+
+GPtrArray *lull_quota_log_end(struct lull_quota_log *log)
+{
+    GPtrArray *quotas = g_ptr_array_new_with_free_func(free_quota);
+    GHashTableIter all;
+    gpointer key;
+    look(log);
+    follow(log);
+    g_hash_table_iter_init(&all, log->met);
+    while (g_hash_table_iter_next(&all, &key, NULL)) {
+        struct lull_quota *quota = key;
+        if (is_later(quota, &quota->before)) {
+            quota->periods -= quota->before.periods;
+            quota->throttled_periods -= quota->before.throttled_periods;
+            quota->throttled_ns -= quota->before.throttled_ns;
+        }
+        g_ptr_array_add(quotas, quota);
+        g_hash_table_iter_steal(&all);
+    }
+    g_ptr_array_sort(quotas, by_path);
+    lull_quota_log_free(log);
+    return quotas;
+}
+
+void lull_quota_log_free(struct lull_quota_log *log)
+{
+    if (log) {
+        g_hash_table_unref(log->met);
+        g_free(log);
     }
 }

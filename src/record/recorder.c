@@ -329,6 +329,7 @@ static bool check(void *user, GError **error)
     g_autoptr(GError) why = NULL;
     follow_clock(recorder);
     lull_recorder_take_names(recorder);
+    lull_quota_log_check(recorder->quota_log);
     lull_pressure_check(recorder->pressure, lull_recorder_now_ns(recorder));
     if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {
         return !companion || companion->serve(companion->user, recorder, error);
@@ -379,7 +380,7 @@ static bool end_state(struct lull_recorder *recorder, GError **error)
 static bool start_recording(struct lull_recorder *recorder, GError **error)
 {
     if (!recorder->question.is_snapshot) {
-        recorder->quotas = lull_quotas_read();
+        recorder->quota_log = lull_quota_log_start();
         recorder->pressure = lull_pressure_start(lull_recorder_now_ns(recorder));
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
@@ -394,10 +395,8 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
 /* Who recorded long before a snapshot does not know what was counted in its time. */
 static void end_quotas(struct lull_recorder *recorder)
 {
-    if (recorder->quotas) {
-        g_autoptr(GPtrArray) before = recorder->quotas;
-        recorder->quotas = lull_quotas_read();
-        lull_quotas_subtract(recorder->quotas, before);
+    if (recorder->quota_log) {
+        recorder->quotas = lull_quota_log_end(g_steal_pointer(&recorder->quota_log));
     }
 }
 
@@ -521,6 +520,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         lull_invoker_clear(&recorder->invoker);
         g_free(recorder->keeper.path);
         g_free(recorder->keeper.part);
+        lull_quota_log_free(recorder->quota_log);
         g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
         lull_pressure_free(recorder->pressure);
         g_clear_pointer(&recorder->lock_holders, g_array_unref);

@@ -30,8 +30,9 @@ struct lull_recorder {
     GByteArray *kept_packets[2];    /* likewise: headers of packets */
     struct lull_names *names;       /* NULL: they are not read */
     struct lull_state_trace
-        *named;           /* what was read, beside the state; NULL: not yet, or complete */
-    GPtrArray *quotas;    /* of CPU time, as they were at the start, then meanwhile */
+        *named; /* what was read, beside the state; NULL: not yet, or complete */
+    struct lull_quota_log *quota_log; /* of CPU time; NULL: not any more, or a snapshot */
+    GPtrArray *quotas;                /* what it came to; NULL before */
     GArray *lock_holders; /* struct lull_lock_holder, of those who wait at the end; NULL before */
     struct lull_pressure_log *pressure; /* NULL: the kernel does not count it, or a snapshot */
     struct lull_control control;        /* of a flight recorder */

@@ -157,6 +157,7 @@ static void add_quotas(struct json_object *object, const GPtrArray *quotas)
         lull_json_add_number(element, "throttled_periods", quota->throttled_periods);
         lull_json_add_number(element, "throttled_ns", quota->throttled_ns);
         json_object_object_add(element, "pids", pids);
+        json_object_object_add(element, "gone", json_object_new_boolean(quota->is_gone));
         json_object_array_add(list, element);
     }
     json_object_object_add(object, "cpu_quotas", list);

@@ -13,5 +13,6 @@ struct json_object *lull_quota_json(const struct lull_cpu_quota *quota)
     lull_json_add_number(object, "periods", quota->periods);
     lull_json_add_number(object, "throttled_periods", quota->throttled_periods);
     lull_json_add_number(object, "throttled_ns", quota->throttled_ns);
+    json_object_object_add(object, "gone", json_object_new_boolean(quota->is_gone));
     return object;
 }

@@ -200,7 +200,8 @@ def test_quota(folder):
     throttled = [(35, 105), (125, 205), (226, 305)]
     path, pieces, found = quota_path(folder, "used up", cpu_quotas=[QUOTA])
     tap.ok(pieces == throttled, "a quota that was used up, until the next period", pieces, found["segments"])
-    tap.ok(found["cpu_quotas"] == [{key: QUOTA[key] for key in QUOTA if key not in ("hierarchy", "pids")}],
+    counted = {key: QUOTA[key] for key in QUOTA if key not in ("hierarchy", "pids")}
+    tap.ok(found["cpu_quotas"] == [{**counted, "gone": False}],
            "what the kernel counted is beside the path", found["cpu_quotas"])
     said = "The CPU quota of /shop/web, 20.00 ms per 100.0 ms, was used up in 3 of 4 periods of the recording"
     _, text, _ = lull("critpath", "--no-progress", path, "--tid", "11")
@@ -212,6 +213,9 @@ def test_quota(folder):
            all(words in rows[0]["finding"] for words in ("/shop/web, 20.00 ms per 100.0 ms", "for 210.0 ms", "used up in 3 of 4 periods")),
            "stats opens with it, as the kernel counted it", rows)
     tap.ok(all(row["kind"] != "quota" for row in findings(path, "--end", "+200ms")), "not of a part, since the kernel counted it all", rows)
+    gone, pieces, found = quota_path(folder, "gone", cpu_quotas=[{**QUOTA, "gone": True}])
+    tap.ok(pieces == throttled and found["cpu_quotas"] == [{**counted, "gone": True}] and
+           "and read last before the group was removed" in lull("waits", "--no-progress", gone)[1], "the same of a group that was removed", found)
     many = quota_path(folder, "many", cpu_quotas=[{**QUOTA, "cgroup": f"/{ms}", "throttled_ns": ms * MS} for ms in (7, 30, 5, 20)])[0]
     tap.ok([row["time_ns"] // MS for row in findings(many) if row["kind"] == "quota"] == [30, 20, 7], "of several the three that cost most")
     tap.ok(said not in lull("waits", "--no-progress", quota_path(folder, "not", cpu_quotas=[{**QUOTA, "throttled_ns": 0}])[0])[1],

@@ -250,6 +250,8 @@ static bool read_quota(const struct reader *reader, struct json_object *object,
             return false;
         }
     }
+    quota->is_gone =
+        json_object_object_get_ex(object, "gone", &value) && json_object_get_boolean(value);
     return true;
 }
 

@@ -28,6 +28,8 @@ enum call_effect {
     CALL_CLOSE_RANGE,
     CALL_MOVE,          /* returns the bytes moved */
     CALL_MOVE_MESSAGES, /* returns something else */
+    CALL_EPOLL_CTL,     /* the command is the operation, the new descriptor the one it is about */
+    CALL_EPOLL_WAIT,
     CALL_UNSHARE,
     CALL_FORK,
     CALL_EXEC,

@@ -196,6 +196,13 @@ void urings_free(struct urings *urings);
 void urings_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   enum lull_event_id id, const void *event);
 
+/* machine_epoll.c */
+void epoll_free(struct watches *watches);
+/* epoll_ctl() did that (EPOLL_CTL_…) with the two. */
+void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file);
+/* Label of what it watches, in words, or LULL_NONE: not known, or too many. */
+uint32_t epoll_label(struct lull_model *model, uint32_t epoll);
+
 /* machine_kills.c */
 /* The kernel has freed memory for the task on the CPU, of that limit. */
 void kills_reclaimed(struct lull_model *model, const struct cpu *cpu, enum lull_kill_limit limit);

@@ -31,6 +31,7 @@ SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
+SAME_COMMON(epoll_entry);
 SAME_COMMON(exec_entry);
 SAME_COMMON(io_entry);
 
@@ -248,7 +249,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     struct call *call = &model->calls.items[number];
     call->task = task;
     call->taken_ns = INT64_MIN;
-    call->file = call->to_file = LULL_NONE;
+    call->file = call->to_file = call->watched = LULL_NONE;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
     }
@@ -343,7 +344,8 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     }
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
-    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry || id == LULL_EVENT_exec_entry) {
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry || id == LULL_EVENT_epoll_entry ||
+        id == LULL_EVENT_exec_entry) {
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -649,7 +651,9 @@ bool calls_note(const struct lull_model *model, const struct task *task,
     *note = (struct lull_call_note){
         .name = call->name.label,
         .file = has_fd ? call->file : LULL_NONE,
-        .path = has_fd && call->file != LULL_NONE ? model->files.items[call->file].path : LULL_NONE,
+        .path = call->watched != LULL_NONE          ? call->watched
+                : has_fd && call->file != LULL_NONE ? model->files.items[call->file].path
+                                                    : LULL_NONE,
         .fd = has_fd ? call->args.fd : -1,
         .ipc = call->args.have & CALL_ARG_IPC ? call->args.ipc : -1,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,

@@ -151,6 +151,14 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args.futex.address = (uint64_t)ev->address;
         call->args.futex.value = (uint32_t)ev->value;
         take_futex_operation(&call->args.futex, (uint32_t)ev->operation);
+    } else if (id == LULL_EVENT_epoll_entry) {
+        const struct lull_ev_epoll_entry *ev = event;
+        call->args.have = (LULL_HAS(ev, epoll_entry, epoll) ? CALL_ARG_FD : 0) |
+                          (LULL_HAS(ev, epoll_entry, operation) ? CALL_ARG_COMMAND : 0) |
+                          (LULL_HAS(ev, epoll_entry, fd) ? CALL_ARG_NEW_FD : 0);
+        call->args.fd = (int32_t)ev->epoll;
+        call->args.command = (uint32_t)ev->operation;
+        call->args.new_fd = (int32_t)ev->fd;
     }
     if (!model->follows_files) {
         return;
@@ -160,6 +168,9 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
     }
     if (call->args.have & CALL_ARG_TO_FD) {
         call->to_file = files_find(model, call->task, call->args.to_fd);
+    }
+    if (call->name.kind->effect == CALL_EPOLL_WAIT && call->file != LULL_NONE) {
+        call->watched = epoll_label(model, call->file);
     }
 }
 #undef HAS
@@ -537,6 +548,16 @@ static void move_messages(struct ended *e)
     }
 }
 
+static void control_epoll(struct ended *e)
+{
+    use(e);
+    if (succeeded(e) && e->io->file != LULL_NONE && has(e, CALL_ARG_COMMAND) &&
+        has(e, CALL_ARG_NEW_FD)) {
+        epoll_controlled(e->model, e->io->file, e->call->args.command,
+                         files_use(e->model, e->task, e->call->args.new_fd));
+    }
+}
+
 static void unshare_files(struct ended *e)
 {
     enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
@@ -563,6 +584,8 @@ static void (*const effects[CALL_EFFECT_COUNT])(struct ended *) = {
     [CALL_CLOSE_RANGE] = close_many,
     [CALL_MOVE] = move,
     [CALL_MOVE_MESSAGES] = move_messages,
+    [CALL_EPOLL_CTL] = control_epoll,
+    [CALL_EPOLL_WAIT] = use,
     [CALL_UNSHARE] = unshare_files,
 };
 

@@ -128,6 +128,7 @@ void lull_model_free(struct lull_model *model)
     urings_free(model->urings);
     lull_vec_free(&model->kills);
     leases_free(model->leases);
+    epoll_free(model->watches);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);

@@ -179,6 +179,7 @@ struct call {
         taken_ns; /* then the task became what `thread` was, which had started it; INT64_MIN: it has itself */
     uint32_t thread;
     uint32_t file, to_file; /* of args.fd and args.to_fd when it started, or LULL_NONE */
+    uint32_t watched;       /* label of what its epoll descriptor watches, or LULL_NONE */
     GString *path;
     uint32_t next_free;
 };
@@ -352,6 +353,7 @@ struct lull_model {
     struct sockets *sockets;
     struct urings *urings; /* NULL: no io_uring was seen */
     LULL_VEC(struct lull_kill) kills;
+    struct watches *watches;    /* of epoll descriptors; NULL: none were made */
     struct leases *leases;      /* NULL: no lease was seen */
     struct lull_stacks *stacks; /* NULL: not wanted */
     struct counters *counters;  /* likewise */

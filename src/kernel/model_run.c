@@ -177,6 +177,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_raw_exit:
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
+    case LULL_EVENT_epoll_entry:
     case LULL_EVENT_exec_entry:
     case LULL_EVENT_io_entry:
     case LULL_EVENT_io_exit:

@@ -119,11 +119,25 @@ def polls(tell):
     poll = select.epoll()
     poll.register(reading, select.EPOLLIN)
     soon(os.write, writing, b"!")
-    tell("epoll_wait", None)
+    tell("epoll_wait", "a pipe")
     poll.poll(5)
 
 
-KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls)
+def polls_two(tell):
+    """Is woken over a socket that was connected after epoll had it."""
+    server, client = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    server.bind(("127.0.0.1", 0))
+    client.bind(("127.0.0.1", 0))
+    poll = select.epoll()
+    poll.register(client, select.EPOLLIN)
+    poll.register(os.eventfd(0) if hasattr(os, "eventfd") else os.pipe()[0], select.EPOLLIN)
+    client.connect(server.getsockname())
+    soon(server.sendto, b"!", client.getsockname())
+    tell("epoll_wait", f"udp {address(server)} or {'an eventfd' if hasattr(os, 'eventfd') else 'a pipe'}")
+    poll.poll(5)
+
+
+KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two)
 
 
 def leave(path):

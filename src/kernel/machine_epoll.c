@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* What epoll descriptors watch, from epoll_ctl(2): of those that were made in the recording, as of others it is not known what they
+ * watched before. Only a few names say what a wait is for: who watches more waits for any of many. */
+#include "kernel/machine.h"
+#include "kernel/wait_reason.h"
+
+enum { ADD = 1, DELETE = 2, MOST_NAMED = 3 };
+
+/* What one watches. */
+struct watch {
+    uint32_t n;                 /* also those that are not in `files` */
+    uint32_t files[MOST_NAMED]; /* the first of them */
+    uint32_t paths[MOST_NAMED]; /* what they were called when the label was made; or LULL_NONE */
+    uint32_t label;             /* "10.9.0.2:80 or a pipe"; LULL_NONE: nothing that says much */
+};
+
+struct watches {
+    LULL_VEC(struct watch) list;
+    struct lull_map by_file; /* the oldest of the copies of an epoll descriptor → list */
+};
+
+void epoll_free(struct watches *watches)
+{
+    if (watches) {
+        lull_vec_free(&watches->list);
+        lull_map_free(&watches->by_file);
+        g_free(watches);
+    }
+}
+
+/* Copies of a descriptor are one epoll instance. */
+static uint32_t oldest(const struct lull_model *model, uint32_t file)
+{
+    uint32_t found = file;
+    for (uint32_t at = model->files.items[file].copies; at != file;
+         at = model->files.items[at].copies) {
+        found = MIN(found, at);
+    }
+    return found;
+}
+
+static struct watch *watch_of(const struct lull_model *model, uint32_t file)
+{
+    const uint32_t number = model->watches && file != LULL_NONE
+                                ? lull_map_find(&model->watches->by_file, oldest(model, file))
+                                : LULL_MAP_NONE;
+    return number == LULL_MAP_NONE ? NULL : &model->watches->list.items[number];
+}
+
+static bool is_open(const struct lull_model *model, uint32_t file)
+{
+    return model->files.items[file].close_ns == INT64_MAX;
+}
+
+/* What is closed is watched no more. Of those that are not named it is not known which are closed. */
+static void drop(const struct lull_model *model, struct watch *watch, uint32_t gone)
+{
+    const uint32_t n_named = MIN(watch->n, MOST_NAMED);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_named; i++) {
+        if (watch->files[i] != gone && is_open(model, watch->files[i])) {
+            watch->files[n] = watch->files[i];
+            watch->paths[n++] = watch->paths[i];
+        }
+    }
+    if (watch->n <= MOST_NAMED && n < n_named) {
+        watch->n = n;
+        watch->paths[0] = LULL_NONE; /* the label is to be made anew */
+    }
+}
+
+void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file)
+{
+    if (file == LULL_NONE || model->files.items[epoll].open_ns == INT64_MIN) {
+        return;
+    }
+    if (!model->watches) {
+        model->watches = g_new0(struct watches, 1);
+    }
+    struct watch *watch = watch_of(model, epoll);
+    if (!watch) {
+        lull_map_insert(&model->watches->by_file, oldest(model, epoll), model->watches->list.count);
+        lull_vec_push(&model->watches->list, (struct watch){.label = LULL_NONE});
+        watch = &model->watches->list.items[model->watches->list.count - 1];
+    }
+    drop(model, watch, operation == DELETE ? file : LULL_NONE);
+    if (operation == ADD && watch->n < MOST_NAMED) {
+        watch->files[watch->n] = file;
+        watch->paths[watch->n] = LULL_NONE;
+    }
+    watch->n += operation == ADD && watch->n < UINT32_MAX;
+}
+
+/* "10.9.0.2:80, a pipe or a timerfd" */
+static uint32_t make_label(struct lull_model *model, struct watch *watch)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (uint32_t i = 0; i < watch->n; i++) {
+        const gsize before = text->len;
+        watch->paths[i] = model->files.items[watch->files[i]].path;
+        g_string_append(text, i == 0 ? "" : i + 1 == watch->n ? " or " : ", ");
+        const gsize start = text->len;
+        lull_wait_reason_append_peer(model, watch->files[i], watch->paths[i], text);
+        if (text->len == start) {
+            g_string_truncate(text, before);
+            return LULL_NONE;
+        }
+    }
+    return text->len ? model_label(model, text->str) : LULL_NONE;
+}
+
+uint32_t epoll_label(struct lull_model *model, uint32_t epoll)
+{
+    struct watch *watch = watch_of(model, epoll);
+    if (!watch || watch->n > MOST_NAMED) {
+        return LULL_NONE;
+    }
+    drop(model, watch, LULL_NONE);
+    for (uint32_t i = 0; i < watch->n; i++) {
+        if (watch->paths[i] == LULL_NONE ||
+            watch->paths[i] != model->files.items[watch->files[i]].path) {
+            watch->label = make_label(model, watch);
+            break;
+        }
+    }
+    return watch->n ? watch->label : LULL_NONE;
+}

@@ -78,42 +78,42 @@ static uint64_t number_at(struct lull_text array, uint32_t index, uint32_t width
 /* Numbers of which calls.def says what they mean. */
 static void take_raw(const struct call_class *call_class, struct call *call, struct lull_text array)
 {
+#define LETTER(letter, is_wide, member, arg)                                                       \
+    [(letter) - 'a'] = {offsetof(struct call_args, member), CALL_ARG_##arg, is_wide}
     static const struct {
-        char letter;
+        uint16_t offset, arg; /* arg 0: none */
         bool is_wide;
-        uint16_t offset;
-        enum call_arg arg;
-    } meanings[] = {
-        {'f', false, offsetof(struct call_args, fd), CALL_ARG_FD},
-        {'t', false, offsetof(struct call_args, to_fd), CALL_ARG_TO_FD},
-        {'n', false, offsetof(struct call_args, new_fd), CALL_ARG_NEW_FD},
-        {'c', true, offsetof(struct call_args, bytes), CALL_ARG_BYTES},
-        {'o', false, offsetof(struct call_args, flags), CALL_ARG_FLAGS},
-        {'m', false, offsetof(struct call_args, command), CALL_ARG_COMMAND},
-        {'a', true, offsetof(struct call_args, argument), CALL_ARG_ARGUMENT},
-        {'y', false, offsetof(struct call_args, family), CALL_ARG_FAMILY},
-        {'u', true, offsetof(struct call_args, futex.address), CALL_ARG_FUTEX},
-        {'p', false, offsetof(struct call_args, futex.operation), CALL_ARG_FUTEX},
-        {'v', false, offsetof(struct call_args, futex.value), CALL_ARG_FUTEX},
-        {'i', false, offsetof(struct call_args, ipc), CALL_ARG_IPC},
-        {'w', false, offsetof(struct call_args, watched), CALL_ARG_WATCHED},
+    } meanings['z' - 'a' + 1] = {
+        LETTER('f', false, fd, FD),
+        LETTER('t', false, to_fd, TO_FD),
+        LETTER('n', false, new_fd, NEW_FD),
+        LETTER('c', true, bytes, BYTES),
+        LETTER('o', false, flags, FLAGS),
+        LETTER('m', false, command, COMMAND),
+        LETTER('a', true, argument, ARGUMENT),
+        LETTER('y', false, family, FAMILY),
+        LETTER('u', true, futex.address, FUTEX),
+        LETTER('p', false, futex.operation, FUTEX),
+        LETTER('v', false, futex.value, FUTEX),
+        LETTER('w', false, watched, WATCHED),
+        LETTER('i', false, ipc, IPC),
     };
+#undef LETTER
     const char *letters = call->name.kind->arguments;
     uint32_t width = call_class->word_bytes;
     for (uint32_t i = 0; letters[i] && (i + 1) * width <= array.length; i++) {
-        uint64_t value = number_at(array, i, width, call_class->is_big_endian);
-        for (size_t k = 0; k < G_N_ELEMENTS(meanings); k++) {
-            void *position = (char *)&call->args + meanings[k].offset;
-            if (meanings[k].letter != letters[i]) {
-                continue;
-            }
-            if (meanings[k].is_wide) {
-                *(uint64_t *)position = value;
-            } else {
-                *(uint32_t *)position = (uint32_t)value;
-            }
-            call->args.have |= meanings[k].arg;
+        const unsigned letter = (unsigned)(letters[i] - 'a');
+        if (letter >= G_N_ELEMENTS(meanings) || !meanings[letter].arg) {
+            continue;
         }
+        const uint64_t value = number_at(array, i, width, call_class->is_big_endian);
+        void *position = (char *)&call->args + meanings[letter].offset;
+        if (meanings[letter].is_wide) {
+            *(uint64_t *)position = value;
+        } else {
+            *(uint32_t *)position = (uint32_t)value;
+        }
+        call->args.have |= meanings[letter].arg;
     }
 }
 

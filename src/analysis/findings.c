@@ -410,9 +410,9 @@ static void add_delays(struct findings *findings)
 static void add_kills(struct findings *findings, const struct lull_window *window)
 {
     const struct lull_analysis *head = &findings->head;
-    uint32_t n, n_told = 0;
+    uint32_t n, n_shown = 0;
     const struct lull_kill *kills = lull_model_kills(head->model, &n);
-    for (uint32_t i = 0; i < n && n_told < MOST_KILLS; i++) {
+    for (uint32_t i = 0; i < n && n_shown < MOST_KILLS; i++) {
         const struct lull_kill *kill = &kills[i];
         const struct lull_task *task = lull_model_task(head->model, kill->task);
         if (kill->kind != LULL_KILL_OOM || kill->time_ns < window->start_ns ||
@@ -430,7 +430,7 @@ static void add_kills(struct findings *findings, const struct lull_window *windo
                       (struct finding){"kill", g_string_free(text, FALSE),
                                        lull_report_command(head->session, task->host, what),
                                        task->host, INT64_MIN, kill->time_ns});
-        n_told++;
+        n_shown++;
     }
 }
 

@@ -4,7 +4,7 @@
 #include "kernel/machine.h"
 #include "kernel/wait_reason.h"
 
-enum { ADD = 1, DELETE = 2, MOST_NAMED = 3 };
+enum { ADD = 1, DELETE = 2, MOST_NAMED = 3, MOST_COPIES = 64 };
 
 /* What one watches. */
 struct watch {
@@ -28,12 +28,15 @@ void epoll_free(struct watches *watches)
     }
 }
 
-/* Copies of a descriptor are one epoll instance. */
+/* Copies of a descriptor are one epoll instance. LULL_NONE: it has too many to look at in each call. */
 static uint32_t oldest(const struct lull_model *model, uint32_t file)
 {
-    uint32_t found = file;
+    uint32_t found = file, n = 0;
     for (uint32_t at = model->files.items[file].copies; at != file;
          at = model->files.items[at].copies) {
+        if (++n > MOST_COPIES) {
+            return LULL_NONE;
+        }
         found = MIN(found, at);
     }
     return found;
@@ -41,9 +44,9 @@ static uint32_t oldest(const struct lull_model *model, uint32_t file)
 
 static struct watch *watch_of(const struct lull_model *model, uint32_t file)
 {
-    const uint32_t number = model->watches && file != LULL_NONE
-                                ? lull_map_find(&model->watches->by_file, oldest(model, file))
-                                : LULL_MAP_NONE;
+    const uint32_t key = model->watches && file != LULL_NONE ? oldest(model, file) : LULL_NONE;
+    const uint32_t number =
+        key != LULL_NONE ? lull_map_find(&model->watches->by_file, key) : LULL_MAP_NONE;
     return number == LULL_MAP_NONE ? NULL : &model->watches->list.items[number];
 }
 
@@ -71,7 +74,8 @@ static void drop(const struct lull_model *model, struct watch *watch, uint32_t g
 
 void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file)
 {
-    if (file == LULL_NONE || model->files.items[epoll].open_ns == INT64_MIN) {
+    const uint32_t key = oldest(model, epoll);
+    if (file == LULL_NONE || key == LULL_NONE || model->files.items[key].open_ns == INT64_MIN) {
         return;
     }
     if (!model->watches) {
@@ -79,7 +83,7 @@ void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operati
     }
     struct watch *watch = watch_of(model, epoll);
     if (!watch) {
-        lull_map_insert(&model->watches->by_file, oldest(model, epoll), model->watches->list.count);
+        lull_map_insert(&model->watches->by_file, key, model->watches->list.count);
         lull_vec_push(&model->watches->list, (struct watch){.label = LULL_NONE});
         watch = &model->watches->list.items[model->watches->list.count - 1];
     }

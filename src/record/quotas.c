@@ -115,12 +115,14 @@ static void add_missing(GArray *pids, const GArray *more)
 
 /* ---- while a recording lasts ---- */
 
-/* How long it may take to look for groups, as one part in so many, and how often it does at most. */
+/* How long it may take to look for groups, and at those that are known, as one part each in so many, and how often new ones are looked
+ * for at most. */
 enum { COST_SHARE = 500, LOOK_US = 500000 };
 
 struct lull_quota_log {
     GHashTable *met; /* struct lull_quota as it was last, each once */
-    int64_t due_us;  /* when to look for new groups */
+    int64_t due_us;  /* when to look for new groups, */
+    int64_t next_us; /* and, not before, at those that are known */
 };
 
 /* One that was made anew under the same name has counted less. */
@@ -164,6 +166,7 @@ static void look(struct lull_quota_log *log)
 /* Those that are known; a group that is gone keeps what it had. */
 static void follow(struct lull_quota_log *log)
 {
+    const int64_t start_us = g_get_monotonic_time();
     GHashTableIter all;
     gpointer key;
     g_hash_table_iter_init(&all, log->met);
@@ -180,6 +183,8 @@ static void follow(struct lull_quota_log *log)
         read_pids(quota->dir, pids);
         add_missing(quota->pids, pids);
     }
+    const int64_t end_us = g_get_monotonic_time();
+    log->next_us = end_us + (end_us - start_us) * COST_SHARE;
 }
 
 struct lull_quota_log *lull_quota_log_start(void)
@@ -200,9 +205,10 @@ struct lull_quota_log *lull_quota_log_start(void)
 
 void lull_quota_log_check(struct lull_quota_log *log)
 {
-    if (log && g_get_monotonic_time() >= log->due_us) {
+    const int64_t now_us = g_get_monotonic_time();
+    if (log && now_us >= log->due_us) {
         look(log);
-    } else if (log) {
+    } else if (log && now_us >= log->next_us) {
         follow(log);
     }
 }

@@ -120,6 +120,9 @@ static void test_unseen(struct fixture *f, gconstpointer data)
 {
     call(f, NR_epoll_ctl, 20, ADD, 6, 0);
     assert_waits(f, 20, "in epoll_wait on descriptor 20");
+    call(f, NR_dup, 20, 0, 0, 21);
+    call(f, NR_epoll_ctl, 21, ADD, 6, 0);
+    assert_waits(f, 21, "in epoll_wait on descriptor 21");
 }
 
 /* A copy of the descriptor is the same instance. */
@@ -129,6 +132,18 @@ static void test_copy(struct fixture *f, gconstpointer data)
     call(f, NR_epoll_ctl, 9, ADD, 6, 0);
     assert_waits(f, EPOLL, "in epoll_wait on an eventfd");
     assert_waits(f, 9, "in epoll_wait on an eventfd");
+}
+
+/* Of one that was copied very often nothing is said: all copies would have to be looked at in each call. */
+static void test_copies(struct fixture *f, gconstpointer data)
+{
+    call(f, NR_epoll_ctl, EPOLL, ADD, 6, 0);
+    for (int fd = 100; fd < 200; fd++) {
+        call(f, NR_dup, EPOLL, 0, 0, fd);
+    }
+    assert_waits(f, EPOLL, "in epoll_wait");
+    call(f, NR_epoll_ctl, 199, ADD, 7, 0);
+    assert_waits(f, 199, "in epoll_wait");
 }
 
 /* Descriptors that cannot be, and an instance that watches itself or what it does not watch. */
@@ -153,7 +168,8 @@ int main(int argc, char **argv)
         void (*test)(struct fixture *, gconstpointer);
     } tests[] = {{"/epoll/watched", test_watched}, {"/epoll/connected", test_connected},
                  {"/epoll/many", test_many},       {"/epoll/unseen", test_unseen},
-                 {"/epoll/copy", test_copy},       {"/epoll/hostile", test_hostile}};
+                 {"/epoll/copy", test_copy},       {"/epoll/copies", test_copies},
+                 {"/epoll/hostile", test_hostile}};
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);

@@ -167,7 +167,7 @@ def examine_ctf(row, lull, folders, limit):
     message = own_message(own_text)
     # A UUID that is another trace's is reported, but babeltrace2 reads on without a word.
     complaints = [line for line in own_text.splitlines() if line.startswith("lull")]
-    only_uuids = bool(complaints) and all(line.endswith("it is read all the same") for line in complaints)
+    only_uuids = bool(complaints) and all(line.endswith("Lull reads it anyway") for line in complaints)
     is_read = own_status == 0 or only_uuids
     if reference is None or (row.case.corpus == "yactfr" and wanted is False):
         examine_alone(row, lull, is_read, message)

@@ -133,7 +133,7 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
     *out_size = 0;
     if (size == 0 || size > LARGEST_TEXT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: metadata of %zu bytes: %s", name,
-                    size, size ? "more than a gibibyte is not read" : "the file is empty");
+                    size, size ? "Lull reads at most 1 GiB" : "the file is empty");
         return NULL;
     }
     if (size >= 4 && load32(data, false) == PACKET_MAGIC) {

@@ -285,8 +285,8 @@ bool lull_folder_make(struct lull_folder *folder, const char *output, const char
     }
     if (mkdirat(folder->parent, part, 0700) != 0) {
         return fail(folder->part,
-                    errno == EEXIST ? "already exists: another recording is at work, or somebody "
-                                      "else made it; remove it if none is"
+                    errno == EEXIST ? "already exists: another recording is still running, or "
+                                      "somebody else made it; remove it if none is running"
                                     : g_strerror(errno),
                     error);
     }

@@ -39,7 +39,7 @@ def main(folder):
         for name in "ab":  # of which a note says that they may be of two machines
             write(place, f"db{bad}", name)
         status, text = said("info", place)
-        tap.ok(status == 0 and "are taken for traces of one machine, “db\ufffd" in text and is_clean(text), f"the name of a host: {bad!r}", text)
+        tap.ok(status == 0 and "for traces of one machine, “db\ufffd" in text and is_clean(text), f"the name of a host: {bad!r}", text)
         status, text = said("info", os.path.join(folder, f"no{bad}file"))
         tap.ok(status == 1 and "No such file" in text and is_clean(text), f"a path: {bad!r}", text)
         status, text = said("cputop", "--host", f"x{bad}", place)

@@ -107,7 +107,7 @@ def texts():
     data = "ä b".encode() + b"\0" + "𝄞".encode() + b"\0plain\0\x03" + b"six\0\0\0" + b"abc" + b"\x07\x08" + b"x\0\0"
     case("texts", plain(text), [data], [event({"a": "ä b", "b": "𝄞", "c": "plain", "n": 3, "d": "six", "f": "abc",
                                                "g": [7, 8], "list": ["x", ""]})])
-    refused("texts", plain("string a;"), [b"no end"], "passes the end of the packet's content")
+    refused("texts", plain("string a;"), [b"no end"], "goes past the end of the packet's content")
     refused("texts-encoding", plain("string { encoding = EBCDIC; } a;"), [b"\0"], "encoding")
 
 
@@ -148,7 +148,7 @@ def variants():
                "lists": [{"m": 0, "list": []}, {"m": 1, "list": [5]}], "same": [{"deep": 1}, {"deep": 2}], "end": 253})])
     refused("variants", plain("enum : u8 { a = 1 } t; variant <t> { u8 a; } v;"), [b"\2\0"], "tag selects no option")
     refused("variants-tag", plain("u8 t; variant <t> { u8 a; } v;"), [b"\2\0"], "tag")
-    refused("sequences", plain("u8 n; u8 list[n];"), [b"\5abcd"], "passes the end of the packet's content")
+    refused("sequences", plain("u8 n; u8 list[n];"), [b"\5abcd"], "goes past the end of the packet's content")
 
 
 def scopes():
@@ -231,12 +231,12 @@ def packets():
                               packet(2, 2, [], cpu=1) + packet(450, 450, [450], 1, cpu=1)],
          [at(1, 0), at(255, 1), at(256, 2), at(300, 3), at(400, 0), at(401, 1), at(450, 0, 1)])
     good = packet(0, 10, [1, 2])
-    refused("packets-magic", usual(), [packet(0, 9, [1], magic=0xC1FC1FC0)], "no packet begins here")
+    refused("packets-magic", usual(), [packet(0, 9, [1], magic=0xC1FC1FC0)], "no packet starts here")
     # Babeltrace 2 does not look at it; its tests/data/ctf-traces/intersection have such.
     foreign = packet(0, 9, [1], owner=bytes(16)) + packet(10, 19, [11], 1, owner=bytes(16)) + packet(20, 29, [21], 2)
     case("packets-uuid", usual(), [foreign], [at(1, 0), at(11, 0), at(21, 0)], "UUID differs", 1)
     bad = packet(0, 9, [1], owner=bytes(16)) + b"#" * 40 + packet(10, 19, [11], 1, owner=bytes(16))
-    case("packets-uuid-found", usual(), [bad], [at(1, 0), at(11, 0)], "no packet begins here", 1)
+    case("packets-uuid-found", usual(), [bad], [at(1, 0), at(11, 0)], "no packet starts here", 1)
     refused("packets-stream", usual(), [packet(0, 9, [1], stream=7)], "does not declare")
     refused("packets-cut", usual(), [good[:-2]], f"byte {len(good) - 2}: the file is cut short")
     # A file that ends within a packet without events lacks nothing.
@@ -392,7 +392,7 @@ event { name = d; id = 100000; stream_id = 1; fields := struct { u8 n; }; };
 def bare():
     """No packet header, no packet context, no event header: the file is one packet of events of one class."""
     case("bare", plain("u8 a; u16 b;"), [b"\1\2\0\3\4\1"], [event({"a": 1, "b": 2}), event({"a": 3, "b": 0x104})])
-    refused("bare", plain("u8 a; u16 b;"), [b"\1\2\0\3"], "passes the end of the packet's content")
+    refused("bare", plain("u8 a; u16 b;"), [b"\1\2\0\3"], "goes past the end of the packet's content")
     refused("bare-classes", plain("u8 a;") + "event { name = f; fields := struct { u8 b; }; };\n", [b"\1"], "id")
 
 

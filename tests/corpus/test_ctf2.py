@@ -284,12 +284,12 @@ def refused():
                          {"type": "event-record-class", "payload-field-class": fields}], [[data]], words
 
     payload("leb128", members(("u", varint())), b"\xff" * 9 + b"\x02", "has more than 64 bits")
-    payload("leb128-cut", members(("u", varint())), b"\x80", "passes the end of the packet's content")
-    payload("string-cut", members(("s", string("utf-16le"))), b"a\0b", "passes the end of the packet's content")
+    payload("leb128-cut", members(("u", varint())), b"\x80", "goes past the end of the packet's content")
+    payload("string-cut", members(("s", string("utf-16le"))), b"a\0b", "goes past the end of the packet's content")
     payload("option", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], uint(8))))), b"\2\0", "tag selects no option")
     payload("lost-key", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], members()), option(
         [[2, 2]], members(("n", uint(8)))))), ("d", dynamic("blob", location("v", "n")))), b"\1\0\0",
-            "the length or tag of a field is not there")
+            "the length or tag of a field is missing")
 
 
 def wrap(text, order, sizes, header=44, **broken):

@@ -99,7 +99,7 @@ static void test_huge_empty_arrays(void)
         LE "event { name = e; fields := struct { integer { size = 64; } n;" U8 " s[n]; }; };",
         BYTES(0, 0, 0, 0, 0, 0, 0, 0x80, 5));
     g_assert_true(g_str_has_prefix(other, "! "));
-    g_assert_nonnull(strstr(other, "passes the end of the packet"));
+    g_assert_nonnull(strstr(other, "goes past the end of the packet"));
 }
 
 /* Arrays of arrays of nothing are as many as the product of their lengths: 4000^6 is too many, and

@@ -59,7 +59,7 @@ static void test_leb128(void)
                  0x80, 0x80, 0x80, 0x80, 0x01);
     ASSERT_FAILS(FIELDS(MEMBER("a", VU)), "has more than 64 bits", 0x80, 0x80, 0x80, 0x80, 0x80,
                  0x80, 0x80, 0x80, 0x80, 0x80, 0x00);
-    ASSERT_FAILS(FIELDS(MEMBER("a", VU)), "passes the end of the packet", 0x80, 0x80);
+    ASSERT_FAILS(FIELDS(MEMBER("a", VU)), "goes past the end of the packet", 0x80, 0x80);
     /* On a byte, behind bits. */
     ASSERT_READS2(FIELDS(MEMBER("x", FIXED("unsigned-integer", "3", "")) "," MEMBER("a", VU)),
                   "0 e {x=5,a=9};", 0xfd, 9);
@@ -170,7 +170,7 @@ static void test_strings(void)
     ASSERT_READS2(FIELDS(MEMBER("a", STRING8("static-length-string", "utf-16le", ",'length':5"))),
                   "0 e {a='\xef\xbf\xbd!'};", 0x34, 0xd8, '!', 0, 7);
     ASSERT_FAILS(FIELDS(MEMBER("a", STRING8("null-terminated-string", "utf-16le", ""))),
-                 "passes the end of the packet", 'a', 0, 0, 1);
+                 "goes past the end of the packet", 'a', 0, 0, 1);
 }
 
 static void test_blobs(void)
@@ -185,7 +185,7 @@ static void test_blobs(void)
         0xcd);
     ASSERT_FAILS(FIELDS(MEMBER("n", VU) "," MEMBER("b", "{'type':'dynamic-length-blob',"
                                                         "'length-field-location':" AT("'n'") "}")),
-                 "passes the end of the packet", 0xff, 0xff, 0xff, 0xff, 0x0f, 1);
+                 "goes past the end of the packet", 0xff, 0xff, 0xff, 0xff, 0x0f, 1);
 }
 
 #define OPTIONAL(path, more, class)                                                                \
@@ -252,7 +252,7 @@ static void test_lengths_in_options(void)
     g_autofree char *metadata = spell(IN_OPTIONAL);
     g_autofree char *text = dump_bytes(metadata, BYTES(1, 1, 3, 0, 7));
     g_assert_true(g_str_has_prefix(text, "0 e {here=true,n=1,d=[3]};! "));
-    g_assert_nonnull(strstr(text, "the length or tag of a field is not there"));
+    g_assert_nonnull(strstr(text, "the length or tag of a field is missing"));
 }
 
 static void test_alignment(void)

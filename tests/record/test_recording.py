@@ -397,7 +397,7 @@ def test_unfinished(folder):
     path = make(os.path.join(folder, "slow.part"))
     for asked in path, path + "/", os.path.join(path, "state"), os.path.join(path, "trace.dat"):
         code, out, problem = lull("info", asked)
-        tap.ok(code == 1 and not out and "not finished" in problem, f"refused: {os.path.relpath(asked, folder)}", problem)
+        tap.ok(code == 1 and not out and "unfinished recording" in problem, f"refused: {os.path.relpath(asked, folder)}", problem)
     good = make(os.path.join(folder, "done"))
     told = info(folder, exit_code=1)
     tap.ok([r["path"] for r in told["recordings"]] == [good] and any("slow.part" in text for text in told["problems"]),

@@ -307,7 +307,7 @@ def test_rights():
         result = Result(["info", recording], before=give_up_reading)
         tap.ok("missing" not in result.err, "it is not said to be missing", result)
         write(os.path.join(folder, "empty"), "")
-        complains("a name for standard input that other programs have", Result(["info", "-"]), "-: it is no trace", "/dev/stdin")
+        complains("a name for standard input that other programs have", Result(["info", "-"]), "-: it is not a trace", "/dev/stdin")
         complains("an empty file", Result(["info", os.path.join(folder, "empty")]), "empty: it is empty")
 
 

@@ -166,10 +166,10 @@ static void test_bad_magic(void)
     g_assert_cmpuint(with.events, ==, 20);
     g_assert_cmpuint(with.problems, ==, 1);
     g_assert_cmpuint(with.lost_packets, ==, 1);
-    ASSERT_SAYS(with, "s0: packet 1, byte 1024: no packet begins here");
+    ASSERT_SAYS(with, "s0: packet 1, byte 1024: no packet starts here");
     g_assert_cmpuint(without.events, ==, 20);
     g_assert_cmpuint(without.lost_packets, ==, 1);
-    ASSERT_SAYS(without, "byte 1024: no packet begins here");
+    ASSERT_SAYS(without, "byte 1024: no packet starts here");
     g_free(with.text);
     g_free(without.text);
 }
@@ -198,8 +198,8 @@ static void test_bad_fields(void)
         const char *says;
     } cases[] = {
         {"\0\1\0abc", 7, "selects no option"}, /* tag 1 is not declared */
-        {"\0\0\0abc", 6, "passes the end"},    /* the string has no NUL */
-        {"\0", 1, "passes the end"},
+        {"\0\0\0abc", 6, "goes past the end"}, /* the string has no NUL */
+        {"\0", 1, "goes past the end"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GByteArray) contents = g_byte_array_new(), file = g_byte_array_new();
@@ -290,7 +290,7 @@ static void test_odd_files(void)
     ASSERT_SAYS(outcome,
                 "e_emptied: byte 0: the stream file is empty, but its index lists packets");
     ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet's UUID differs from the metadata's");
-    ASSERT_SAYS(outcome, "c_text: byte 0: no packet begins here");
+    ASSERT_SAYS(outcome, "c_text: byte 0: no packet starts here");
     g_free(outcome.text);
     remove_tree(dir);
 }

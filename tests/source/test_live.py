@@ -557,16 +557,16 @@ def test_gone():
     good = packet(a, S, S + 5000)
     for wrong in ("close",):
         with Relay([simple([good, packet(b, 2 * S, 3 * S, wrong=wrong)])]) as relay:
-            fails("the relay goes away instead of a packet", follow(relay), r"relay has gone away", expected(a))
+            fails("the relay goes away instead of a packet", follow(relay), r"relay closed the connection|connection to the relay broke", expected(a))
     with Relay([simple([good, ("close",)])]) as relay:
-        fails("the relay goes away instead of an index", follow(relay), r"relay has gone away: it closed", expected(a))
+        fails("the relay goes away instead of an index", follow(relay), r"relay closed the connection", expected(a))
     with Relay([simple([good, ("raw", b"abc"), ("close",)])], wrong={}) as relay:
         threading.Timer(1, relay.close).start()
-        fails("the relay stops in the middle of an answer", follow(relay), r"relay (has gone away|did not answer within 10 s)", expected(a))
+        fails("the relay stops in the middle of an answer", follow(relay), r"(relay closed the connection|connection to the relay broke|relay did not answer within 10 s)", expected(a))
     with Relay([simple([good])], wrong={r.STREAMS: None}) as relay:
-        fails("the relay goes away when asked for streams", follow(relay), r"relay has gone away")
+        fails("the relay goes away when asked for streams", follow(relay), r"relay closed the connection|connection to the relay broke")
     with Relay([simple([good])], wrong={r.CONNECT: None}) as relay:
-        fails("the relay goes away at once", follow(relay), r"no LTTng relay answers here: .*gone away")
+        fails("the relay goes away at once", follow(relay), r"no LTTng relay answers here: .*(closed the connection|relay broke)")
     with Relay([simple([good, packet(b, 2 * S, 3 * S, wrong="silent")])]) as relay:
         fails("a relay that is silent", follow(relay), r"did not answer within 10 s", expected(a))
 
@@ -582,7 +582,7 @@ def test_relay_errors():
         fails("an index the relay cannot give", follow(relay), "the relay reports an error; the stream is left out", expected(a))
     with Relay([Session(1, "test", [Trace(1, [], error=True), Trace(2, [head() + declare(0, "tick")])],
                         [Stream(11, 1, [good]), Stream(12, 2, [packet(a, S, 2 * S)])])]) as relay:
-        fails("a trace without metadata is left out", follow(relay), "the relay has no metadata of it; the trace is left out", expected(a))
+        fails("a trace without metadata is left out", follow(relay), "the relay has no metadata for it; the trace is left out", expected(a))
 
 
 def index(offset=0, packet=4096, content=4096, begin=0, end=1, discarded=0, id=0, status=1, flags=0):
@@ -601,8 +601,8 @@ def test_hostile():
         (r.ATTACH, struct.pack(">II", 1, 0xFFFFFFFF), "claims to have 4294967295 new streams"),
         (r.STREAMS, struct.pack(">II", 1, 0x7FFFFFFF), "claims to have 2147483647 new streams"),
         (r.STREAMS, struct.pack(">II", 77, 0), "GET_NEW_STREAMS with status 77"),
-        (r.METADATA, struct.pack(">QI", big, 1), "bytes of metadata: more than"),
-        (r.METADATA, struct.pack(">QI", 1 << 40, 1), "bytes of metadata: more than"),
+        (r.METADATA, struct.pack(">QI", big, 1), "bytes of metadata: Lull reads at most"),
+        (r.METADATA, struct.pack(">QI", 1 << 40, 1), "bytes of metadata: Lull reads at most"),
         (r.METADATA, struct.pack(">QI", 4, 44), "GET_METADATA with status 44"),
         (r.INDEX, index(packet=big - 7, content=8), "impossible packet"),
         (r.INDEX, index(packet=0, content=0), "impossible packet"),
@@ -618,14 +618,14 @@ def test_hostile():
             fails(f"hostile answer to command {command}: {message}", follow(relay), message)
     with Relay([Session(1, "x" * 64, [], [])], minor=15,
                wrong={r.LIST: struct.pack(">IQIIIIII", 1, 1, 1, 1, 1, 0xFFFFFFF0, 1, 0)}) as relay:
-        fails("a session's name of 4 GiB", run("info", relay.url), "name of 4294967280 bytes")
-    for wrong, message in (("long", "but 4?[0-9]+ were requested"), ("zero", "sends 0 bytes of a packet"), ("status", "with status 99")):
+        fails("a session's name of 4 GiB", run("info", relay.url), "session name of 4294967280 bytes")
+    for wrong, message in (("long", "but 4?[0-9]+ were requested"), ("zero", "sent 0 bytes of a packet"), ("status", "with status 99")):
         with Relay([simple([good, packet(ticks(10, 10, 2 * S), 2 * S, 3 * S, wrong=wrong)])]) as relay:
             fails(f"a packet's answer: {wrong}", follow(relay), message, expected(a))
     damaged = packet(ticks(10, 10, 2 * S), 2 * S, 2 * S + 50000)
     damaged.data = b"\x00" * len(damaged.data)
     with Relay([simple([good, damaged, packet(ticks(20, 10, 3 * S), 3 * S, 4 * S)])]) as relay:
-        fails("a packet of zeros is left out", follow(relay), "no packet begins here", expected(a + ticks(20, 10, 3 * S)))
+        fails("a packet of zeros is left out", follow(relay), "no packet starts here", expected(a + ticks(20, 10, 3 * S)))
 
 
 class Flood(Relay):

@@ -14,7 +14,7 @@ import tempfile
 from tap import Tap
 
 LULL = os.environ["LULL"]
-ONCE = "what both hold is read once"
+ONCE = "Lull reads what both hold only once"
 SOONER, LATER = "23:35:32.1", "23:35:32.6"
 tap = Tap()
 

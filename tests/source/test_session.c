@@ -567,12 +567,12 @@ static void test_namesakes(void)
     g_autoptr(GError) error = NULL;
     g_assert_true(lull_session_add(session, dir, &error));
     g_assert_cmpuint(lull_session_problem_count(session), ==, 2);
-    assert_remark(session, 1, "*they are 3 hosts here*");
+    assert_remark(session, 1, "*Lull takes them for 3 hosts*");
     add_host_trace(dir, "e", "hostname = \"db\"; kernel_release = \"6.1\"", CLOCK_1GHZ);
     g_assert_true(lull_session_add(session, dir, &error));
     g_assert_cmpuint(lull_session_host_count(session), ==, 3);
     g_assert_cmpuint(lull_session_problem_count(session), ==, 3);
-    assert_remark(session, 2, "*/d and */e are taken for traces of one machine, “db#3”*CPU 0*");
+    assert_remark(session, 2, "*/d and */e for traces of one machine, “db#3”*CPU 0*");
     lull_session_free(session);
     remove_tree(dir);
 }

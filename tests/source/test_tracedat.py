@@ -518,12 +518,12 @@ def test_damage(folder):
     with open(path, "wb") as file:
         file.write(data.replace(struct.pack("<IQQ", 1, places[1], 4096), struct.pack("<IQQ", 1, places[0] + 100, 1 << 60)))
     events, problems = events_of(path)
-    tap.ok([event[1:] for event in brief(events)] == [(0, 0), (2, 2)] and "pages of CPU 1 lie where those of another are" in problems,
+    tap.ok([event[1:] for event in brief(events)] == [(0, 0), (2, 2)] and "pages of CPU 1 overlap those of another" in problems,
            "pages that belong to two CPUs", brief(events), problems)
     with open(path, "wb") as file:
         file.write(data.replace(struct.pack("<IQQ", 2, places[2], 4096), struct.pack("<IQQ", 2, places[2], 1 << 60)))
     events, problems = events_of(path)
-    tap.ok([event[2] for event in brief(events)] == [0, 1, 2] and "the file has become shorter" in problems,
+    tap.ok([event[2] for event in brief(events)] == [0, 1, 2] and "the file became shorter while it was being read" in problems,
            "more pages than the file has", brief(events), problems)
     pages, _ = made_pages(writer)
     writer.buffers = [("", "mono", {0: pages})]

@@ -128,10 +128,10 @@ static bool locate(struct draft_builder *builder, const struct draft_class *type
     static const char *const reasons[] = {
         [DRAFT_MISSING] = "there is no such field",
         [DRAFT_NOT_BEFORE] = "it is not before the field that refers to it",
-        [DRAFT_NOT_INTEGER] = "it is no integer or boolean",
-        [DRAFT_NOT_STRUCTURE] = "the path goes through a field that is no structure",
+        [DRAFT_NOT_INTEGER] = "it is neither an integer nor a boolean",
+        [DRAFT_NOT_STRUCTURE] = "the path goes through a field that is not a structure",
         [DRAFT_NOT_INSIDE] = "it is in an array that does not hold the referring field",
-        [DRAFT_NO_PARENT] = "no structure is around the root's",
+        [DRAFT_NO_PARENT] = "no structure surrounds the root's",
     };
     const struct draft_class *target;
     enum draft_outcome outcome = draft_locate(builder, type, out, &target);
@@ -163,7 +163,8 @@ static enum sort locate_sort(struct draft_builder *builder, const struct draft_c
                  "its length or selector is a row of bits, not a number");
         } else if (other != sort) {
             fail(builder, NULL, LULL_ERROR_FORMAT,
-                 "its length or selector is sometimes %s, sometimes %s", names[sort], names[other]);
+                 "its length or selector is %s in one place, %s in another", names[sort],
+                 names[other]);
         } else {
             continue;
         }

@@ -41,12 +41,12 @@ static bool take_part(const struct ctf2_at *at, struct draft_class *type,
     type->has_refs = type->has_refs || part->has_refs;
     type->depth = MAX(type->depth, part->depth + 1);
     if (part->n_classes > DRAFT_MAX_CLASSES - type->n_classes) {
-        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "one field class has more than %u parts",
                          DRAFT_MAX_CLASSES);
     }
     type->n_classes += part->n_classes;
     return type->depth <= DRAFT_MAX_DEPTH ||
-           ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "field classes nested more than %d deep",
+           ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "field classes are nested more than %d deep",
                      DRAFT_MAX_DEPTH);
 }
 
@@ -91,7 +91,7 @@ static bool new_parts(struct draft_tree *tree, const struct ctf2_at *at, struct 
         return false;
     }
     if (length > DRAFT_MAX_CLASSES) {
-        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "one field class has more than %u parts",
                          DRAFT_MAX_CLASSES);
     }
     type->body->parts = lull_arena_alloc_n(tree->scratch, length, sizeof *type->body->parts);
@@ -359,5 +359,5 @@ bool ctf2_get_scope(struct draft_tree *tree, const struct ctf2_at *at, const cha
     }
     *type = ctf2_parse_type(tree, &property);
     return *type && ((*type)->fc.kind == LULL_FC_STRUCT ||
-                     ctf2_fail(&property, LULL_ERROR_FORMAT, "it is no structure"));
+                     ctf2_fail(&property, LULL_ERROR_FORMAT, "it is not a structure"));
 }

@@ -419,7 +419,7 @@ bool ctf2_parse_fragment(struct draft_tree *tree, const struct ctf2_at *at)
     if ((type == 0) != (at->source->fragment == 1)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          type == 0 ? "a preamble that is not the first fragment"
-                                   : "the first fragment is no preamble");
+                                   : "the first fragment is not a preamble");
     }
     return parse[type](tree, at);
 }

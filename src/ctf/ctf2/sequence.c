@@ -68,7 +68,7 @@ static bool parse_text(struct draft_tree *tree, struct json_tokener *tokener, co
     } else if (status != json_tokener_success) {
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
     } else if (end < size) {
-        ok = fail_at(source, source->offset + end, "there are bytes after its end");
+        ok = fail_at(source, source->offset + end, "there is something after its end");
     } else {
         source->has_huge = has_huge(text, size);
         ctf2_modernise(value);

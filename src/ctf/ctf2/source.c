@@ -47,7 +47,7 @@ static const char *type_name(struct json_object *value)
     case json_type_boolean:
         return "a boolean";
     case json_type_double:
-        return "a number that is no integer";
+        return "a number that is not an integer";
     case json_type_int:
         return "an integer";
     case json_type_object:
@@ -187,7 +187,8 @@ bool ctf2_check_extensions(const struct ctf2_at *at)
             (void)value;
             if (!at->parent && at->source->fragment == 1) {
                 return ctf2_fail(&position, LULL_ERROR_UNSUPPORTED,
-                                 "the metadata needs the extension '%.60s': none is understood",
+                                 "the metadata needs the extension '%.60s': Lull understands no "
+                                 "extensions",
                                  name);
             }
             return ctf2_fail(&position, LULL_ERROR_FORMAT,

@@ -234,7 +234,7 @@ static uint32_t use_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
         }
         return slot;
     }
-    fail(b, "a length or tag refers to a field that cannot be reached");
+    fail(b, "a length or tag refers to a field that is out of reach");
     return 0;
 }
 

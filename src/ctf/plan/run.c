@@ -363,10 +363,10 @@ const char *lull_plan_why(uint64_t code)
     case LULL_PLAN_BAD_INTEGER:
         return "an integer of variable length has more than 64 bits";
     case LULL_PLAN_NO_REF:
-        return "the length or tag of a field is not there";
+        return "the length or tag of a field is missing";
     case LULL_PLAN_BAD_ORDER:
         return "the byte order changes within a byte";
     default:
-        return "it passes the end";
+        return "it goes past the end";
     }
 }

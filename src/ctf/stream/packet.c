@@ -61,7 +61,7 @@ uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf
     }
     uint64_t have = lull_memory_get(memory, LULL_MEM_HAVE);
     if ((have & LULL_HAS_MAGIC) && lull_memory_get(memory, LULL_MEM_MAGIC) != CTF_MAGIC) {
-        *why = "no packet begins here (wrong magic number)";
+        *why = "no packet starts here (wrong magic number)";
         return LULL_PLAN_BAD_TAG;
     }
     if (schema->major >= 2 && lull_packet_is_foreign(plan, memory)) {
@@ -237,7 +237,7 @@ static void note_foreign(struct finder *f, uint64_t offset)
     lull_report_problem(f->report,
                         "%s: byte %" G_GUINT64_FORMAT
                         ": the packet's UUID differs from the metadata's, as if it belonged to "
-                        "another trace; it is read all the same",
+                        "another trace; Lull reads it anyway",
                         f->path, offset);
 }
 
@@ -289,14 +289,14 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
     *stream_id = lull_load_u64(p + 48, true);
     packet->sequence = entry_size >= INDEX_ENTRY_1_1 ? lull_load_u64(p + 64, true) : 0;
     if (packet->offset != expected) {
-        return "its packets do not follow one another";
+        return "its packets do not follow each other";
     }
     if (packet->bits == 0 || packet->bits % 8 != 0 || packet->bits > LULL_BITS_HUGE ||
         packet->content_bits > packet->bits) {
-        return "it gives an impossible packet size";
+        return "it has an impossible packet size";
     }
     if (packet->start > packet->end) {
-        return "it gives a packet that ends before it begins";
+        return "it has a packet that ends before it starts";
     }
     return NULL;
 }
@@ -318,7 +318,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
     uint32_t stream;
     const char *why = read_header(f, entry->offset, &packet, &stream);
     if (why) {
-        return "a packet header that it points at is damaged or elsewhere";
+        return "it points at a packet header that is damaged or elsewhere";
     }
     note_foreign(f, entry->offset);
     if (first) {
@@ -335,7 +335,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
 static const char *parse_index(struct finder *f, const uint8_t *data, size_t size)
 {
     if (size < INDEX_HEADER || lull_load_u32(data, true) != INDEX_MAGIC) {
-        return "it does not begin like an index";
+        return "it does not start like an index";
     }
     uint32_t entry_size = lull_load_u32(data + 12, true);
     if (lull_load_u32(data + 4, true) != 1 || entry_size < INDEX_ENTRY_1_0 || entry_size > 4096) {
@@ -437,7 +437,7 @@ static void settle_cut(struct finder *f, struct lull_packet *packet)
         lull_report_problem(
             f->report,
             "%s: byte %" G_GUINT64_FORMAT
-            ": packet_size is wrong, the next packet begins at byte %" G_GUINT64_FORMAT,
+            ": packet_size is wrong: the next packet starts at byte %" G_GUINT64_FORMAT,
             f->path, found.offset, next);
         found.bits = (next - found.offset) * 8;
         found.content_bits = MIN(found.content_bits, found.bits);

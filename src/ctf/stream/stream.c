@@ -128,7 +128,7 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
     const char *path = lull_ctf_stream_where(s, &byte);
     lull_report_problem(
         s->report,
-        "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT ": %s; the index is believed",
+        "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT ": %s; Lull trusts the index",
         path, s->packet, byte, why ? why : "the packet header contradicts the index");
 }
 

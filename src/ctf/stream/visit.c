@@ -39,7 +39,7 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
 {
     v->pos = lull_align_up(v->pos, align);
     if (v->pos > v->end || bits > v->end - v->pos) {
-        return fail(v, "a field passes the end of its event");
+        return fail(v, "a field goes past the end of its event");
     }
     return true;
 }
@@ -197,7 +197,7 @@ static bool visit_varint(struct visit *v, const char *name, const struct lull_fc
         return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
     }
     if (length > room) {
-        return fail(v, "a field passes the end of its event");
+        return fail(v, "a field goes past the end of its event");
     }
     v->pos += length * 8;
     report_integer(v, name, fc, value);
@@ -227,7 +227,7 @@ static bool visit_string(struct visit *v, const char *name, const struct lull_fc
     const uint8_t *start = v->buf + v->pos / 8;
     uint64_t length = lull_text_end(start, (v->end - v->pos) / 8, encoding);
     if (length == UINT64_MAX) {
-        return fail(v, "a string has no end");
+        return fail(v, "a string has no terminating zero");
     }
     v->pos += (length + lull_encoding_unit(encoding)) * 8;
     v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, start, length, encoding));
@@ -245,7 +245,7 @@ static bool visit_bytes(struct visit *v, const char *name, const struct lull_fc 
     bool is_array = fc->kind == LULL_FC_ARRAY;
     const struct lull_fc *byte = is_array ? fc->array.element : fc->sequence.element;
     if (size > (v->end - v->pos) / 8) {
-        return fail(v, "an array passes the end of its event");
+        return fail(v, "an array goes past the end of its event");
     }
     const uint8_t *data = v->buf + v->pos / 8;
     v->pos += size * 8;

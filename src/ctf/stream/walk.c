@@ -20,8 +20,8 @@ static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
         why = lull_plan_why(code);
     }
     if (!why) {
-        why =
-            s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
+        why = s->at_end ? "an event goes past the end of the packet's content"
+                        : "an event is too large";
     }
     lull_ctf_stream_damaged(s, s->pos, why);
     return lull_ctf_stream_next_packet(s);
@@ -309,7 +309,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         }
         if (kind == LULL_HEADER_GENERAL && next == pos) {
             next = LULL_PLAN_BAD_TAG;
-            why = "an event of no size";
+            why = "an event of size 0";
         }
         if (G_UNLIKELY(next > limit)) {
             s->pos = pos;

@@ -97,7 +97,7 @@ static bool select_options(struct draft_builder *builder, const struct draft_cla
 
     if (!labels) {
         return tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, type->ref->pos,
-                         "bad tag of a variant '%.60s': the field is no enumeration",
+                         "bad tag of a variant '%.60s': the field is not an enumeration",
                          type->ref->names[type->ref->n_names - 1]->text);
     }
     if (!draft_spend(builder, type, labels->n_ranges)) {
@@ -133,7 +133,7 @@ static bool take_env_length(struct draft_builder *builder, const struct draft_cl
         return bad_ref(builder, type, "there is no such entry in the environment");
     }
     if (entry->text || entry->number < 0) {
-        return bad_ref(builder, type, "the entry of the environment is no length");
+        return bad_ref(builder, type, "the entry of the environment is not a length");
     }
     fc->kind = LULL_FC_ARRAY;
     fc->array.length = (uint64_t)entry->number;
@@ -145,8 +145,8 @@ static bool refer(struct draft_builder *builder, const struct draft_class *type,
     static const char *const reasons[] = {
         [DRAFT_MISSING] = "there is no such field",
         [DRAFT_NOT_BEFORE] = "it is not before the field that refers to it",
-        [DRAFT_NOT_INTEGER] = "the field is no integer",
-        [DRAFT_NOT_STRUCTURE] = "what is before the last dot is no structure",
+        [DRAFT_NOT_INTEGER] = "the field is not an integer",
+        [DRAFT_NOT_STRUCTURE] = "what comes before the last dot is not a structure",
         [DRAFT_NOT_INSIDE] =
             "it is in an array, sequence or variant that does not hold the referring field",
     };

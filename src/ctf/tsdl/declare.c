@@ -245,7 +245,7 @@ bool tsdl_parse_typealias(struct tsdl_parser *parser)
     }
     if (specifiers.is_typedef || target.name) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, target.pos,
-                         "typealias that declares a name on its left side");
+                         "typealias that declares a name on its left-hand side");
     }
     if (!tsdl_expect(parser, TSDL_TOKEN_ASSIGN_TYPE, "':='")) {
         return false;
@@ -348,7 +348,7 @@ static bool make_bit_field(struct tsdl_parser *parser, struct draft_class *type,
     }
     if (type->fc.kind != LULL_FC_STRUCT || unit->fc.kind != LULL_FC_INT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
-                         "bit-field that is no integer of a structure");
+                         "bit-field that is not an integer of a structure");
     }
     if (width > unit->fixed_bits || (width == 0 && declarator->name->length > 0)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,

@@ -142,7 +142,7 @@ static bool take_scope(struct tsdl_parser *parser, struct draft_ref *ref)
     }
     if (ref->scope < 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
-                         "bad reference: '%s' begins no scope of fields", ref->names[0]->text);
+                         "bad reference: no scope of fields starts with '%s'", ref->names[0]->text);
     }
     if (ref->n_names == 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
@@ -225,7 +225,7 @@ static bool use_named(struct tsdl_parser *parser, struct tsdl_specifiers *specif
     }
     if (type->fc.kind != LULL_FC_VARIANT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
-                         "tag for '%.60s', which is no variant", specifiers->words->text);
+                         "tag for '%.60s', which is not a variant", specifiers->words->text);
     }
     if (type->ref) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
@@ -291,7 +291,7 @@ static const struct draft_class *parse_container(struct tsdl_parser *parser)
     type = tsdl_specified_type(parser, &specifiers, NULL);
     if (type && (type->fc.kind != LULL_FC_INT || type->fc.integer.enumeration)) {
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers.pos,
-                  "enumeration of something that is no integer");
+                  "enumeration of something that is not an integer");
         return NULL;
     }
     return type;

@@ -81,7 +81,7 @@ bool tsdl_parse_value(struct tsdl_parser *parser, struct tsdl_value *value)
         parser->nesting--;
         if (sign && value->kind != TSDL_VALUE_NUMBER) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, value->pos,
-                             "sign before something that is no number");
+                             "a sign before something that is not a number");
         }
         value->is_negative = value->number != 0 && value->is_negative != minus;
         return true;
@@ -529,12 +529,12 @@ static bool parse_enumerator(struct tsdl_parser *parser, bool is_signed, __int12
         }
         if (lower > upper) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
-                             "bad range of a label: it ends before it begins");
+                             "bad range of a label: it ends before it starts");
         }
     } else if (lower > (is_signed ? (__int128)INT64_MAX : (__int128)UINT64_MAX)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
-                         "label without a value: the one after the label before it does not fit "
-                         "64 bits");
+                         "label without a value: the value after that of the previous label does "
+                         "not fit in 64 bits");
     } else {
         upper = lower;
     }

@@ -97,8 +97,8 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
     uint64_t offset = packet->offset;
     const char *path = in->bytes->ops->where ? in->bytes->ops->where(in->bytes, &offset) : in->path;
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                "%s: byte %" G_GUINT64_FORMAT ": the packet header cannot be read again", path,
-                offset);
+                "%s: byte %" G_GUINT64_FORMAT ": the packet header cannot be read a second time",
+                path, offset);
     return false;
 }
 

@@ -26,7 +26,7 @@ static bool make_directory(const char *path, GError **error)
     if (mkdir(path, 0777) == 0) {
         return true;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made: %s", path,
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be created: %s", path,
                 g_strerror(errno));
     return false;
 }
@@ -57,7 +57,7 @@ static char *new_directory(const char *parent, const char *name, GError **error)
             return g_steal_pointer(&path);
         }
         if (errno != EEXIST) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made: %s", path,
+            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be created: %s", path,
                         g_strerror(errno));
             return NULL;
         }
@@ -178,8 +178,8 @@ static bool start(struct lull_export *e, GError **error)
     }
     if (lstat(e->part, &st) == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "%s: already exists: another export is at work or was broken off; remove it "
-                    "if none is",
+                    "%s: already exists: another export is still running or was interrupted; "
+                    "remove it if none is running",
                     e->part);
         return false;
     }

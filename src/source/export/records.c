@@ -226,7 +226,7 @@ static void report_cut(struct lull_export_records *r, struct record_stream *s,
     }
     s->has_reported_cut = true;
     g_autofree char *text = g_strdup_printf(
-        "%s: CPU %d: an event '%s' has a field whose bytes are not in the event; such fields are "
+        "%s: CPU %d: an event '%s' has a field whose bytes lie outside the event; such fields are "
         "exported empty",
         lull_session_trace_at(r->session, event->trace)->source->info.path, event->cpu,
         event->event_class->name);

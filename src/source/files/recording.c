@@ -107,7 +107,7 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
         }
         const char *text = text_of(value);
         if (!text) {
-            return fail(reader, texts[i].key, "is not a text");
+            return fail(reader, texts[i].key, "is not a string");
         }
         const char **to = (const char **)(void *)((char *)reader->file + texts[i].offset);
         *to = keep(reader->file, text);
@@ -181,14 +181,14 @@ static bool read_list(const struct reader *reader, struct json_object *object, c
     const bool is_list = json_object_is_type(value, json_type_array);
     const size_t n = is_list ? json_object_array_length(value) : 0;
     if (!is_list || n < least) {
-        return fail(reader, key, "is not a list of texts");
+        return fail(reader, key, "is not a list of strings");
     }
     const char **texts = g_new0(const char *, n + 1);
     *to = texts;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
         if (!text) {
-            return fail(reader, key, "is not a list of texts");
+            return fail(reader, key, "is not a list of strings");
         }
         texts[i] = keep(reader->file, text);
     }
@@ -203,7 +203,7 @@ static bool read_events(const struct reader *reader, struct json_object *object)
         return true;
     }
     if (!json_object_is_type(value, json_type_array)) {
-        return fail(reader, "events", "is not a list of texts");
+        return fail(reader, "events", "is not a list of strings");
     }
     size_t n = json_object_array_length(value);
     const char **names = g_new0(const char *, 2 * n + 1);
@@ -211,7 +211,7 @@ static bool read_events(const struct reader *reader, struct json_object *object)
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
         if (!text) {
-            return fail(reader, "events", "is not a list of texts");
+            return fail(reader, "events", "is not a list of strings");
         }
         const char *colon = strchr(text, ':');
         *names++ = keep(reader->file, text);
@@ -238,7 +238,7 @@ static bool read_quota(const struct reader *reader, struct json_object *object,
     struct json_object *value;
     const char *path = json_object_object_get_ex(object, "cgroup", &value) ? text_of(value) : NULL;
     if (!path) {
-        return fail(reader, "cpu_quotas", "has one without “cgroup”, a text");
+        return fail(reader, "cpu_quotas", "has an entry without the string “cgroup”");
     }
     quota->cgroup = keep(reader->file, path);
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
@@ -268,7 +268,7 @@ static bool read_pids(const struct reader *reader, struct json_object *object, G
         const int64_t pid =
             json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
         if (pid < 1 || pid > INT32_MAX) {
-            return fail(reader, "pids", "has one that is no process id");
+            return fail(reader, "pids", "has an entry that is not a process id");
         }
         const int32_t known = (int32_t)pid;
         g_array_append_val(pids, known);
@@ -283,7 +283,7 @@ static bool read_address(const struct reader *reader, const char *key, const cha
     guint64 address = 0;
     if (text && (!g_str_has_prefix(text, "0x") ||
                  !g_ascii_string_to_unsigned(text + 2, 16, 0, G_MAXUINT64, &address, NULL))) {
-        return fail(reader, key, "is not an address, as 0xffffffff81000000");
+        return fail(reader, key, "is not an address such as 0xffffffff81000000");
     }
     *to = address;
     return true;
@@ -343,7 +343,7 @@ static bool read_lock_holder(const struct reader *reader, struct json_object *ob
         json_object_object_get_ex(object, "address", &value) ? text_of(value) : NULL;
     holder->is_process = json_object_object_get_ex(object, "holder_pid", NULL);
     if (!call) {
-        return fail(reader, "lock_holders", "has one without “call”, a text");
+        return fail(reader, "lock_holders", "has an entry without the string “call”");
     }
     holder->call = keep(reader->file, call);
     if (!read_address(reader, "lock_holders", address, &holder->address) ||
@@ -353,7 +353,7 @@ static bool read_lock_holder(const struct reader *reader, struct json_object *ob
         return false;
     }
     return (holder->tid && holder->holder) ||
-           fail(reader, "lock_holders", "has one without “tid”, or without who holds it");
+           fail(reader, "lock_holders", "has an entry without “tid”, or without a holder");
 }
 
 static bool read_lock_holders(const struct reader *reader, struct json_object *object)
@@ -403,7 +403,9 @@ static bool read_samples(const struct reader *reader, struct json_object *object
         }
         if (samples[i].time_ns == INT64_MIN ||
             (i > 0 && samples[i].time_ns < samples[i - 1].time_ns)) {
-            return fail(reader, "pressure", "has one without “time_ns”, or before the last one");
+            return fail(reader, "pressure",
+                        "has an entry without “time_ns”, or with an earlier "
+                        "one than the entry before");
         }
     }
     info->n_pressure_samples = (uint32_t)n;
@@ -425,7 +427,7 @@ static bool read_pressure(const struct reader *reader, struct json_object *objec
         struct json_object *one = json_object_array_get_idx(list, i), *value;
         const char *path = json_object_object_get_ex(one, "cgroup", &value) ? text_of(value) : NULL;
         if (!path) {
-            return fail(reader, "group_pressure", "has one without “cgroup”, a text");
+            return fail(reader, "group_pressure", "has an entry without the string “cgroup”");
         }
         groups[i].cgroup = keep(reader->file, path);
         if (!read_stalls(reader, one, &groups[i].stalls)) {
@@ -442,7 +444,7 @@ static bool read_trigger_text(const struct reader *reader, struct json_object *o
     struct json_object *value;
     const char *text = json_object_object_get_ex(object, key, &value) ? text_of(value) : NULL;
     if (!text) {
-        return fail(reader, "trigger", "lacks one of its texts “id”, “rule” and “comm”");
+        return fail(reader, "trigger", "lacks one of the strings “id”, “rule” and “comm”");
     }
     *to = keep(reader->file, text);
     return true;
@@ -581,7 +583,7 @@ static bool read_object(const char *dir, const char *path, struct json_object *o
     }
     if (version != 1) {
         return fail(&reader, "lull_recording",
-                    "is a version that this Lull does not know; a newer one is needed");
+                    "is a newer version than this Lull understands; use a newer Lull");
     }
     reader.file = file_new(dir);
     if (read_texts(&reader, object) && read_rest(&reader, object)) {
@@ -602,7 +604,7 @@ static struct json_object *parse(const char *path, const char *text, size_t size
     size_t at = json_tokener_get_parse_end(tokener);
     const char *why = NULL;
     if (status == json_tokener_continue) {
-        why = "the file ends within it";
+        why = "the file ends inside it";
     } else if (status != json_tokener_success) {
         why = json_tokener_error_desc(status);
     } else if (strspn(text + at, " \t\r\n") != size - at) {
@@ -614,7 +616,7 @@ static struct json_object *parse(const char *path, const char *text, size_t size
     }
     json_object_put(object);
     g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                "%s: byte %zu: not one JSON object, as a recording's is: %s", path, at,
+                "%s: byte %zu: not the JSON object that describes a recording: %s", path, at,
                 why ? why : "null");
     return NULL;
 }

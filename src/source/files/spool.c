@@ -79,8 +79,8 @@ bool lull_spool_fits(const struct lull_spool *spool, uint64_t end, GError **erro
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                 "%s: it unpacks to more than %" G_GUINT64_FORMAT
-                " MiB, far more than its size lets expect; unpack it and give what comes out, if "
-                "you trust it",
+                " MiB, far more than its size suggests; if you trust it, unpack it and give Lull "
+                "the result",
                 spool->path, spool->limit >> 20);
     return false;
 }

@@ -64,7 +64,9 @@ static uint64_t bytes_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
         n = pread(bytes->fd, buf, size, (off_t)offset);
     } while (n < 0 && errno == EINTR);
     if (n <= 0) {
-        *why = n < 0 ? g_strerror(errno) : "the temporary file has become shorter";
+        *why = n < 0 ? g_strerror(errno)
+                     : "the temporary file became shorter while it was being "
+                       "read";
     }
     return n < 0 ? 0 : (uint64_t)n;
 }

@@ -128,7 +128,7 @@ static char *plain_name(const char *name, const char **why)
             }
         }
         if (strcmp(*part, "..") == 0) {
-            *why = "its name leads out of the archive";
+            *why = "its name points outside the archive";
         }
         if (*why || ((*part)[0] == '.' && !g_str_has_prefix(*part, ".tmp_"))) {
             return NULL;
@@ -230,12 +230,12 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
     }
     struct lull_archive_member member = {.name = plain};
     if (g_hash_table_contains(by_name, plain)) {
-        leave_out(u, name, "there is a file of this name before it");
+        leave_out(u, name, "the archive already has a file of this name");
         g_free(plain);
         return true;
     }
     if (target && !follow_link(u, target, &member, by_name)) {
-        leave_out(u, name, "it is a link to a file that is not in the archive before it");
+        leave_out(u, name, "it is a link to a file that the archive does not have before it");
         g_free(plain);
         return true;
     }

@@ -324,8 +324,8 @@ static bool add_parsed(struct lull_formats *formats, const char *system,
     if (!check_id(formats, event->format.common_fields) ||
         !take_fields(formats, event->format.common_fields, true, fields, &bad) ||
         !take_fields(formats, event->format.fields, false, fields, &bad)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "field '%s' is not what a record can hold", bad ? bad : "");
+        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "field '%s' does not fit into a record",
+                    bad ? bad : "");
         return false;
     }
     struct lull_format *format =
@@ -373,7 +373,7 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
 {
     if (!formats->parser || size > MAX_TEXT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "an event of '%s': its format of %zu bytes is too large", system, size);
+                    "an event of '%s': its format is too large (%zu bytes)", system, size);
         return false;
     }
     g_autofree char *copy = g_strndup(text, size), *name = NULL;
@@ -393,7 +393,9 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
         tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
     }
     if (!event || !event->name || event->id != id || (event->flags & (int)TEP_EVENT_FL_FAILED)) {
-        add_undecoded(formats, system, name, id, "its format has a form that is not known");
+        add_undecoded(formats, system, name, id,
+                      "its format is written in a way that Lull does "
+                      "not know");
     } else if (!add_parsed(formats, system, event, aside, n_aside, &reason)) {
         add_undecoded(formats, system, name, id, reason->message);
     }

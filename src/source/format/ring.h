@@ -84,7 +84,7 @@ lull_ring_next(const uint8_t *data, uint32_t *pos, uint32_t end, uint64_t *clock
         return true;
     }
     if (*pos != end) {
-        *why = "an event passes the end of the page";
+        *why = "an event goes past the end of the page";
     }
     return false;
 }

@@ -298,7 +298,8 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
     }
     if (!url.session) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "%s: no session is named; 'lull info %s' lists those there are", text, text);
+                    "%s: the address names no session; 'lull info %s' lists the sessions", text,
+                    text);
         lull_live_url_clear(&url);
         return NULL;
     }

@@ -131,7 +131,7 @@ bool live_relay_open(struct live_relay *relay, const struct lull_live_url *url, 
     uint32_t major = get32(message + 8), minor = get32(message + 12);
     if (major != MAJOR || minor < 4) {
         return refuse(relay, error,
-                      "the relay speaks version %u.%u of the live protocol; this needs 2.4 or a "
+                      "the relay speaks version %u.%u of the live protocol; Lull needs 2.4 or a "
                       "later 2.x",
                       major, minor);
     }
@@ -171,8 +171,7 @@ static bool receive_names(struct live_relay *relay, struct live_session_info *in
     }
     uint32_t host = get32(buf), name = get32(buf + 4);
     if (host > PATH_SIZE || name > PATH_SIZE) {
-        return refuse(relay, error, "the relay gives a session's name of %u bytes",
-                      MAX(host, name));
+        return refuse(relay, error, "the relay sent a session name of %u bytes", MAX(host, name));
     }
     uint8_t text[PATH_SIZE];
     if (!receive(relay, text, host, error)) {
@@ -286,7 +285,7 @@ bool live_relay_attach(struct live_relay *relay, uint64_t session, bool from_sta
         return refuse(relay, error, "cannot attach to the session: %s",
                       status < G_N_ELEMENTS(reasons) && reasons[status]
                           ? reasons[status]
-                          : "the relay gives no known reason");
+                          : "the relay gave a reason that Lull does not know");
     }
     return receive_streams(relay, get32(reply + 4), streams, error);
 }
@@ -345,7 +344,7 @@ bool live_relay_next_index(struct live_relay *relay, uint64_t stream, struct liv
          index->packet_bits > MOST_PACKET_BITS || index->content_bits > index->packet_bits ||
          index->start > index->end || index->offset > INT64_MAX - index->packet_bits / 8)) {
         return refuse(relay, error,
-                      "the relay gives an impossible packet: %" G_GUINT64_FORMAT
+                      "the relay announced an impossible packet: %" G_GUINT64_FORMAT
                       " bits, content %" G_GUINT64_FORMAT ", at byte %" G_GUINT64_FORMAT
                       ", time %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
                       index->packet_bits, index->content_bits, index->offset, index->start,
@@ -377,7 +376,7 @@ bool live_relay_packet(struct live_relay *relay, uint64_t stream, uint64_t offse
         return true;
     }
     if (length == 0 || length > size) {
-        return refuse(relay, error, "the relay sends %u bytes of a packet, but %u were requested",
+        return refuse(relay, error, "the relay sent %u bytes of a packet, but %u were requested",
                       length, size);
     }
     *got = length;
@@ -405,7 +404,7 @@ bool live_relay_metadata(struct live_relay *relay, uint64_t stream, GByteArray *
     if (length > most - text->len) {
         return refuse(relay, error,
                       "the relay sends %" G_GUINT64_FORMAT
-                      " bytes of metadata: more than %zu are not read",
+                      " bytes of metadata: Lull reads at most %zu",
                       length, most);
     }
     if (length == 0) {

@@ -430,8 +430,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     struct live_stream *stream = (struct live_stream *)base;
     base->has_event = false;
     if (stream->was_requested) {
-        live_problem(stream->trace->live, "%s: a live session cannot be read a second time",
-                     stream->name);
+        live_problem(stream->trace->live, "%s: a live session can be read only once", stream->name);
         end(stream);
     }
     stream->window = *window;

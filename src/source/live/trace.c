@@ -171,13 +171,13 @@ bool live_trace_update(struct live_trace *trace)
             return false;
         }
         if (status == LIVE_METADATA_ERROR && !trace->newest && trace->text->len == 0) {
-            drop(trace, "the relay has no metadata of it");
+            drop(trace, "the relay has no metadata for it");
         }
     } while (status == LIVE_METADATA_OK);
     if (trace->text->len > before) {
         parse(trace);
     } else if (!trace->newest || trace->deadline_us != 0) {
-        be_patient(trace, trace->why ? trace->why : "its metadata did not come");
+        be_patient(trace, trace->why ? trace->why : "its metadata did not arrive");
     }
     return true;
 }

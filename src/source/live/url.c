@@ -89,7 +89,7 @@ bool lull_live_url_parse(const char *text, struct lull_live_url *url, GError **e
         break;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "%s: not the address of a live session; it is written "
+                "%s: not the address of a live session, which has the form "
                 "net://HOST[:PORT]/host/TARGET/SESSION",
                 text);
     return false;

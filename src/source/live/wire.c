@@ -171,7 +171,7 @@ bool live_wire_send(struct live_wire *wire, const void *data, size_t size, GErro
             p += n;
             size -= (size_t)n;
         } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-            return fail(wire, error, "the relay has gone away: %s", g_strerror(errno));
+            return fail(wire, error, "the connection to the relay broke: %s", g_strerror(errno));
         } else if (!await(wire, POLLOUT, "take a request", error)) {
             return false;
         }
@@ -189,9 +189,9 @@ bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError *
             size -= (size_t)n;
             wire->deadline_us += n * INT64_C(1000000) / SLOWEST_BYTES_PER_S;
         } else if (n == 0) {
-            return fail(wire, error, "the relay has gone away: it closed the connection");
+            return fail(wire, error, "the relay closed the connection");
         } else if (errno != EAGAIN && errno != EINTR) {
-            return fail(wire, error, "the relay has gone away: %s", g_strerror(errno));
+            return fail(wire, error, "the connection to the relay broke: %s", g_strerror(errno));
         } else if (!await(wire, POLLIN, "answer", error)) {
             return false;
         }

@@ -62,7 +62,7 @@ static struct section section_at(const struct perf_file *file, const uint8_t *p)
 
 #define NOT_WHOLE                                                                                  \
     "%s: byte %" G_GUINT64_FORMAT ": the file ends here, but %s to byte %" G_GUINT64_FORMAT        \
-    ": it was cut; "
+    ": it was cut short; "
 
 static void fail_cut(const struct perf_file *file, const char *what, uint64_t end, GError **error)
 {
@@ -75,8 +75,9 @@ static void report_cut(struct perf_file *file, const char *what, uint64_t end)
 {
     if (!file->is_cut) {
         lull_report_problem(file->report,
-                            NOT_WHOLE "what is there is read, but what perf writes last, as names "
-                                      "and fields of tracepoints, is missing; copy it again",
+                            NOT_WHOLE "Lull reads what is there, but what perf writes last, such "
+                                      "as the names and fields of tracepoints, is missing; copy "
+                                      "the file again",
                             file->path, file->size, what, end);
     }
     file->is_cut = true;
@@ -101,7 +102,7 @@ static void take_ids(struct perf_file *file, struct perf_attr *attr, struct sect
     if (!data) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
-                            ": the ids of an event lie outside of the file",
+                            ": the ids of an event lie outside the file",
                             file->path, ids.offset);
         return;
     }
@@ -200,8 +201,9 @@ static bool take_header(struct perf_file *file, struct section *data, GError **e
     if (data->size == 0 && data->offset <= file->size) {
         lull_report_problem(file->report,
                             "%s: byte 48: the recording was not finished: perf record still runs, "
-                            "or was killed; what is there is read, but what perf writes last, as "
-                            "names and fields of tracepoints, is missing; end perf with SIGINT",
+                            "or was killed; Lull reads what is there, but what perf writes last, "
+                            "such as the names and fields of tracepoints, is missing; end perf "
+                            "with SIGINT",
                             file->path);
         file->is_cut = true;
     } else if (is_beyond(file, *data)) {
@@ -229,7 +231,7 @@ static bool read_all(struct perf_file *file, GError **error)
     if (ok && file->is_split) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                     "%s: a perf.data of 'perf record --threads': not supported, because its events "
-                    "are in further files; record without --threads",
+                    "are in other files; record without --threads",
                     file->path);
         return false;
     }

@@ -214,7 +214,7 @@ static const char *read_tracing(struct perf_file *file, GHashTable *wanted, cons
     struct reader r = {file, data, data + size, false, false, wanted};
     const uint8_t *p = take(&r, sizeof magic);
     if (!p || memcmp(p, magic, sizeof magic) != 0 || !take_string(&r)) {
-        return "it does not begin as tracing data does";
+        return "it does not start like tracing data";
     }
     const uint8_t *machine = take(&r, 2); /* byte order, and bytes of a long */
     if (!machine) {
@@ -223,7 +223,7 @@ static const char *read_tracing(struct perf_file *file, GHashTable *wanted, cons
     r.is_big_endian = machine[0] != 0;
     take_int(&r, 4); /* of a page */
     if (!skip_page(&r, "header_page") || !skip_page(&r, "header_event")) {
-        return "what it says of pages is damaged";
+        return "its description of pages is damaged";
     }
     file->formats = lull_formats_new(file->is_big_endian, machine[1] == 4 ? 4 : 8);
     return take_systems(file, &r);

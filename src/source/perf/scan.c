@@ -70,7 +70,7 @@ static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offse
     if (type < G_N_ELEMENTS(file->has_reported_damage) && !file->has_reported_damage[type]) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
-                            ": a record of kind %u is damaged; such are left out",
+                            ": a record of kind %u is damaged; such records are left out",
                             file->path, offset, type);
     }
     if (type < G_N_ELEMENTS(file->has_reported_damage)) {
@@ -230,7 +230,7 @@ static inline __attribute__((always_inline)) void take_event(struct perf_file *f
 static void flush(struct scan *s)
 {
     if (!lull_temporary_write(s->file->spool, s->out->data, s->out->len, s->spooled)) {
-        fail(s, "what it unpacks to does not fit into the directory for temporary files");
+        fail(s, "its unpacked contents do not fit into the directory for temporary files");
     }
     s->spooled += s->out->len;
     g_byte_array_set_size(s->out, 0);
@@ -323,7 +323,7 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
             s->n_unpacked > MAX(UNPACKED_FREE, s->file->size * UNPACKED_RATIO)) {
             damaged(s, offset,
                     ZSTD_isError(result) ? ZSTD_getErrorName(result)
-                                         : "it unpacks to more than a recording does");
+                                         : "it unpacks to more than a recording can hold");
             s->is_broken = true;
             return;
         }
@@ -361,7 +361,7 @@ static bool take_other(struct scan *s, const uint8_t *record, uint32_t size, uin
     uint64_t behind = perf_size_behind(file, record, size), at = *offset;
     *offset += size;
     if (behind > s->stop - *offset) {
-        damaged(s, at, "the data ends within what a record is followed by");
+        damaged(s, at, "the data ends inside what follows a record");
         return false;
     }
     if (type == PERF_COMPRESSED) {
@@ -404,7 +404,7 @@ static inline __attribute__((always_inline)) void pass(struct scan *s, bool be)
         offset += size;
     }
     if (s->unpacked->len > 0 && !s->is_broken) {
-        damaged(s, offset, "what is compressed ends within a record");
+        damaged(s, offset, "the compressed data ends inside a record");
     }
 }
 

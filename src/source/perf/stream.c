@@ -86,7 +86,7 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
         int64_t t = lull_perf_own_time(s->file, s->head.time);
         lull_report_problem(s->base.report, "%s: byte %" G_GUINT64_FORMAT ": CPU %d: %s",
                             s->file->path, extent->offset, s->base.stream.cpu,
-                            why ? why : "the file has become shorter");
+                            why ? why : "the file became shorter while it was being read");
         s->base.report->lost(s->base.report->user, s->cpu->number, t, t, 0, 1);
         return false;
     }

@@ -189,7 +189,8 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         }
     }
     if (has_live) {
-        lull_session_note_remark(session, "live sessions are read once only and cannot be counted");
+        lull_session_note_remark(session, "a live session can be read only once, so its events "
+                                          "cannot be counted first");
     }
 }
 

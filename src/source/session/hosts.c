@@ -224,8 +224,8 @@ static const char *what_helps(const struct lull_source *a, const struct lull_sou
     return a->has_clock_uuid == b->has_clock_uuid ? NULL
            : !g_str_has_prefix(without->info.tracer, "perf") || tells_start(without)
                ? NULL
-               : "; with 'perf record -k CLOCK_MONOTONIC' their clocks tell, and 'lull record' makes "
-                 "one recording of both";
+               : "; 'perf record -k CLOCK_MONOTONIC' records clocks that tell, and 'lull record' "
+                 "makes one recording of both";
 }
 
 static const char *why_apart(const struct lull_source *a, const struct lull_source *b)
@@ -252,8 +252,8 @@ static void note_namesakes(struct lull_session *session, const struct namesakes 
     const struct lull_source *second = first_source(session, them->second);
     const char *why = why_apart(first, second), *helps = what_helps(first, second);
     g_autofree char *text = g_strdup_printf(
-        "traces of “%s” are of different machines, or of one that was booted in between: %s; they "
-        "are %u hosts here, “%s”, “%s”%s%s",
+        "the traces of “%s” come from different machines, or from one that rebooted between them: "
+        "%s; Lull takes them for %u hosts, “%s”, “%s”%s%s",
         first->hostname, why, them->n, lull_session_host(session, them->first)->name,
         lull_session_host(session, them->second)->name, them->n > 2 ? " …" : "",
         helps ? helps : "");
@@ -333,9 +333,9 @@ static void note_doubt(struct lull_session *session, const struct session_host *
         if (is_same && longest->event.trace != stream->event.trace &&
             stream->start_ns <= longest->end_ns) {
             g_autofree char *text = g_strdup_printf(
-                "%s and %s are taken for traces of one machine, “%s”: nothing in them says "
+                "Lull takes %s and %s for traces of one machine, “%s”: nothing in them says "
                 "otherwise, but both recorded CPU %" PRId32
-                " at the same time; if they are of two machines, read one at a time",
+                " at the same time; if they come from two machines, read them one at a time",
                 lull_session_trace(session, longest->event.trace)->path,
                 lull_session_trace(session, stream->event.trace)->path, host->info.name,
                 stream->cpu);

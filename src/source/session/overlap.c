@@ -68,8 +68,8 @@ static void remark(struct lull_session *session, const struct session_host *host
                    const struct lull_source_stream *one, const struct lull_source_stream *other)
 {
     g_autofree char *text = g_strdup_printf(
-        "%s and %s were recorded on one machine, “%s”, at the same time: what both hold is read "
-        "once",
+        "%s and %s were recorded on one machine, “%s”, at the same time: Lull reads what both hold "
+        "only once",
         lull_session_trace(session, one->event.trace)->path,
         lull_session_trace(session, other->event.trace)->path, host->info.name);
     lull_session_note_remark(session, text);

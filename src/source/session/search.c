@@ -464,7 +464,7 @@ static void search_archive(struct lull_search *search, struct lull_archive *arch
     if (archive) {
         search_members(search, archive, path, st, root);
         if (lull_archive_is_single(archive) && search->locations->len == before && !search->hint) {
-            set_hint(search, path, "compressed, but what is in it is no trace");
+            set_hint(search, path, "compressed, but its contents are not a trace");
         }
         lull_archive_unref(archive);
     } else if (search->hint) {
@@ -503,7 +503,7 @@ static void search_pipe(struct lull_search *search, const char *path, int fd, co
     if (kind) {
         add_file(search, lull_location_new(dir, all, ""), name, kind, NULL, file_key(st, ""), root);
     } else if (lull_archive_member(all, 0)->size == 0) {
-        set_hint(search, path, "a pipe through which nothing came");
+        set_hint(search, path, "a pipe, and nothing came through it");
     } else {
         struct lull_archive *archive = lull_archive_open_inner(all, path, &watch, &error);
         search_archive(search, archive, path, st, root, error);
@@ -516,8 +516,8 @@ static void refuse_special(struct lull_search *search, const char *path, const s
     const bool is_pipe = S_ISFIFO(st->st_mode);
     g_ptr_array_add(search->errors,
                     g_error_new(LULL_ERROR, LULL_ERROR_FORMAT, "%s: %s", path,
-                                is_pipe ? "it is a pipe, which is not waited for; what a program "
-                                          "writes is read with 'PROGRAM | lull … /dev/stdin'"
+                                is_pipe ? "it is a pipe, and Lull does not wait for it; to read "
+                                          "what a program writes, use 'PROGRAM | lull … /dev/stdin'"
                                         : "not a directory (a CTF trace is a directory with a file "
                                           "'metadata')"));
 }
@@ -527,9 +527,8 @@ static void add_unfinished(struct lull_search *search, const char *path)
     g_ptr_array_add(
         search->errors,
         g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: a recording or export that is not finished is called so: it is still "
-                    "being written, or the program that wrote it was killed. Under another name "
-                    "what is there can be read",
+                    "%s: an unfinished recording or export: a program is still writing it, or was "
+                    "killed. To read what is there, rename it",
                     path));
 }
 
@@ -568,8 +567,7 @@ static void check_recordings(struct lull_search *search, guint first)
         g_autofree char *whole = g_build_filename(info->path, file, NULL);
         g_ptr_array_add(
             search->notes,
-            g_strdup_printf("%s: %s %s: of this recording nothing but the state of the "
-                            "machine is there",
+            g_strdup_printf("%s: %s %s: only the state of the machine is left of this recording",
                             info->path, file,
                             access(whole, F_OK) == 0 ? "cannot be read" : "is missing"));
     }
@@ -586,7 +584,7 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     if (stat(path, &st) != 0) {
         const int reason = errno;
         if (strcmp(path, "-") == 0 && reason == ENOENT) {
-            set_hint(search, path, "no trace; standard input is called /dev/stdin");
+            set_hint(search, path, "not a trace; for standard input, write /dev/stdin");
         } else {
             add_error(search, path, reason);
         }

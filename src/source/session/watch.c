@@ -87,8 +87,8 @@ static struct lull_class_watch *watch_class(struct lull_session *session,
     watch->program = session->watch->ops->compile(session->watch, source, index, host, &own);
     if (watch->program && taken + own.n_bindings > 64) {
         lull_report_remark(&trace->report,
-                           "%s: the filter and the periods ask for more than 64 fields of event "
-                           "'%s'; the periods do without it",
+                           "%s: the filter and the periods use more than 64 fields of event '%s'; "
+                           "the periods ignore that event",
                            source->info.path, source->classes[index]->name);
         watch->program = NULL;
     }

@@ -110,7 +110,8 @@ static void check_location(struct lull_tracedat_pages *pages)
     }
     lull_report_problem(file->report,
                         "%s: byte %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT
-                        " bytes of pages are missing, the file has become shorter",
+                        " bytes of pages are missing, the file became shorter while it was being "
+                        "read",
                         file->path, file->size, pages->size - room);
     pages->size = room;
 }

@@ -185,8 +185,8 @@ static void leave_out_overlaps(struct dat_source *source)
             end = cpu->offset + MIN(cpu->size, file->size - cpu->offset);
         } else if (n++ < MAX_TOLD) {
             lull_report_problem(file->report,
-                                "%s: byte %" PRIu64 ": the pages of CPU %d lie where those of "
-                                "another are; they are left out",
+                                "%s: byte %" PRIu64 ": the pages of CPU %d overlap those of "
+                                "another; they are left out",
                                 file->path, cpu->offset, cpu->cpu);
         }
     }
@@ -229,7 +229,7 @@ static void add_streams(struct dat_source *source)
         guint before = source->base.streams->len;
         if (!lull_tracedat_is_readable(buffer)) {
             lull_report_problem(file->report,
-                                "%s: buffer '%s' has pages of %u bytes, which cannot be; it is "
+                                "%s: buffer '%s' has an impossible page size (%u bytes); it is "
                                 "left out",
                                 file->path, buffer->name, buffer->page_bytes);
             continue;

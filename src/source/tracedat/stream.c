@@ -79,7 +79,7 @@ bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
     uint64_t room = lull_tracedat_pages_bytes(s->pages) - file->data_offset;
     uint64_t need = commit & LULL_RING_COMMIT;
     if (need > room) {
-        damaged(s, page, file->commit_offset, "there are more events than fit the page");
+        damaged(s, page, file->commit_offset, "the page has more events than fit into it");
         return false;
     }
     if (need + file->commit_bytes > room) {

@@ -299,7 +299,7 @@ static uint8_t *read_section(struct lull_tracedat *file, uint64_t at, unsigned i
     lull_tracedat_skip(&in, 4);
     *size = lull_tracedat_number(&in, 8);
     if (in.is_short || found != id) {
-        fail(file, at, "a section is not where the options say", error);
+        fail(file, at, "a section is not where the options say it is", error);
         return NULL;
     }
     uint64_t packed = is_packed ? lull_tracedat_number(&in, 4) : *size;
@@ -455,7 +455,7 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
     static const char magic[] = "\x17\x08\x44tracing";
     g_autofree char *start = lull_tracedat_block(in, 10);
     if (!start || memcmp(start, magic, 10) != 0) {
-        return fail(file, 0, "this is no trace.dat", error);
+        return fail(file, 0, "this is not a trace.dat", error);
     }
     g_autofree char *version = lull_tracedat_string(in);
     uint64_t is_big_endian = lull_tracedat_number(in, 1);

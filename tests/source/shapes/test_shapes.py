@@ -90,7 +90,7 @@ def test_no_uuid(directory):
     trace.plain(f"{directory}/two/a")
     trace.plain(f"{directory}/two/b")
     check_numbers("equal traces without UUID are two", [f"{directory}/two"],
-                  [n for n in range(trace.count) for _ in "ab"], "two/b are taken for traces of one machine, “shapes”")
+                  [n for n in range(trace.count) for _ in "ab"], "two/b for traces of one machine, “shapes”")
 
 
 def test_snapshots(directory):
@@ -182,7 +182,7 @@ def test_intersection(directory):
 def test_several(directory):
     first, second = Trace(cpus=1), Trace(cpus=1, first=5)
     a, b = first.plain(f"{directory}/lap/a"), second.plain(f"{directory}/lap/b")
-    check_numbers("traces that overlap", [a, b], [n for n in range(60) for _ in "ab"], "lap/b are taken for traces of one machine, “shapes”")
+    check_numbers("traces that overlap", [a, b], [n for n in range(60) for _ in "ab"], "lap/b for traces of one machine, “shapes”")
     late = Trace(cpus=1, first=10**9).plain(f"{directory}/late")
     check_numbers("traces one after the other, given the other way round", [late, a], [*range(60), *range(60)])
 
@@ -283,7 +283,7 @@ def test_hostile(directory):
         member(tar, "t/.hidden", b"x")
     status, found, err = numbers(path)
     tap.ok(status == 1 and found == list(range(60)), "a hostile archive: what is a trace is read", status, err)
-    tap.ok("leads out of the archive" in err and "of this name before" in err and "\x1b" not in err,
+    tap.ok("points outside the archive" in err and "already has a file of this name" in err and "\x1b" not in err,
            "what is left out is told", err)
     tap.ok(not os.path.exists(f"{directory}/../../evil"), "nothing is written")
     with tarfile.open(f"{directory}/links.tar", "w") as tar:

@@ -21,8 +21,8 @@ static bool collect(const struct lull_trigger_config *config, const char *set, c
         .config = config, .keys = &keys, .set = set, .output = output, .missing = missing};
     if (!config->key) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "the configuration knows no other machines: it lacks listen, peers "
-                            "and key");
+                            "the configuration names no other machines: it lacks listen, peers and "
+                            "key");
         return false;
     }
     return lull_peer_keys_read(config->key, &keys, error) && lull_collect(&question, error);

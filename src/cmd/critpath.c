@@ -338,7 +338,7 @@ static const struct lull_option options[] = {
      .help = "the path of the instance, or request, of this number"},
     {.name = "aggregate",
      .kind = LULL_OPTION_FLAG,
-     .help = "no more than the sum of the paths of all instances, or requests"},
+     .help = "only the sum of the paths of all instances, or requests"},
     {.name = "unbounded",
      .kind = LULL_OPTION_FLAG,
      .help = "follow the last cause all the way back, beyond the start of each wait: what "
@@ -430,9 +430,9 @@ const struct lull_verb lull_verb_critpath = {
         "handler ran there. preempted: ready to run, while another task (it is named) had the "
         "CPU. blocked: waiting, with a cause: task (woken by another task that acted before "
         "this wait started), timer, disk (with device and request), network (a packet on its "
-        "way, or from a machine that was not traced), user-input, ipi, irq, unknown. Of a softirq is "
-        "said who raised it, if the trace has that (irq:softirq_raise, as with 'lull record --for "
-        "all'); if a task did, the path goes on there. throttled: "
+        "way, or from a machine that was not traced), user-input, ipi, irq, unknown. For a "
+        "softirq, the path says who raised it, if the trace has that (irq:softirq_raise, as with "
+        "'lull record --for all'); if a task did, the path goes on there. throttled: "
         "ready to run, but a CPU quota did not let it. That is known if its CPU became idle instead, "
         "or from a recording of 'lull record', if the kernel counted such times of its control "
         "group, the group had used up its quota, and none of its tasks ran until the next period. "
@@ -475,8 +475,8 @@ const struct lull_verb lull_verb_critpath = {
         "'lull requests' finds.\n"
         "\n"
         "With --counters, of a trace with counters ('lull counters'), a table says what was counted in each "
-        "task of the path while the path was with it; what of a path is not known, and what is a part by time, is said "
-        "on standard error.\n"
+        "task of the path while the path was with it; standard error says what of the path is not "
+        "known, and what was shared out by time.\n"
         "\n"
         "With --calls, of a trace that also has calls of functions ('lull calls'), the summary ends "
         "with the functions in which the path was, and in which state. A system call, and what the "

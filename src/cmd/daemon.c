@@ -22,7 +22,7 @@ static bool run_with(const struct lull_trigger_config *config, const char *path,
         if (!lull_trigger_config_fits(config, error)) {
             return false;
         }
-        printf("the configuration is right: %u rule%s\n", config->rules->len,
+        printf("the configuration is correct: %u rule%s\n", config->rules->len,
                config->rules->len == 1 ? "" : "s");
         return true;
     }
@@ -38,6 +38,10 @@ static int run(const struct lull_args *args, GError **error)
     }
     struct lull_trigger_config *config = lull_trigger_config_read(path, NULL, error);
     const bool done = config && run_with(config, path, lull_args_flag(args, "check"), error);
+    if (!config && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+        g_prefix_error(error, "no configuration (DAEMON.md in the documentation shows how to write "
+                              "one; --config names it): ");
+    }
     lull_trigger_config_free(config);
     return done ? 0 : 1;
 }
@@ -61,7 +65,7 @@ static const struct lull_option options[] = {
 static const char *const common[] = {NULL};
 
 static const struct lull_example examples[] = {
-    {"lull daemon --config web.conf --check", "Is the configuration right?"},
+    {"lull daemon --config web.conf --check", "Is the configuration correct?"},
     {"sudo lull daemon --config web.conf", "Watch until Ctrl-C."},
     {"sudo lull daemon --new-key /etc/lull/key", "A key, to be copied to all machines."},
     {NULL, NULL},
@@ -69,7 +73,7 @@ static const struct lull_example examples[] = {
 
 const struct lull_verb lull_verb_daemon = {
     .name = "daemon",
-    .summary = "write a snapshot whenever something is slower than your rules allow",
+    .summary = "write a snapshot whenever something takes longer than your rules allow",
     .usage = "",
     .description =
         "Keeps a flight recorder ready (as 'lull record --snapshot' does) and watches for what is "
@@ -115,7 +119,7 @@ const struct lull_verb lull_verb_daemon = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
-    .no_words = "it takes no traces; --config names its configuration",
+    .no_words = "it takes no traces; --config names the configuration",
     .has_no_pager = true,
     .run = run,
 };

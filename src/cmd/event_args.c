@@ -75,8 +75,8 @@ static GHashTable *read_threads(const struct lull_args *args, struct lull_sessio
 {
     if (lull_args_live(args)) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--pid, --container: which threads are meant is not known before a "
-                            "live session is over; choose them with --tid, or with --filter by a "
+                            "--pid, --container: which threads they name is known only when the "
+                            "live session is over; choose with --tid, or with --filter by a "
                             "context");
         return NULL;
     }

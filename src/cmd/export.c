@@ -85,7 +85,7 @@ static int run(const struct lull_args *args, GError **error)
 {
     if (!lull_args_text(args, "ctf2")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "say with --ctf2 DIR where the new traces go");
+                            "--ctf2 DIR is needed: where the new traces go");
         return 2;
     }
     /* All that is printed are messages: that nobody reads them breaks nothing off. */

@@ -194,11 +194,12 @@ static void report_ends(const struct lull_stack_ends *ends)
 static void report(const struct question *question, const struct lull_flame *flame)
 {
     if (flame->n_nodes == 1) {
-        lull_say("lull: Nothing was found: no %s; docs/CALLS.md says how to record them\n",
-                 question->reading.wants_heap ? "memory that counts"
+        lull_say("lull: nothing was found: there are %s; docs/CALLS.md says how to record "
+                 "that\n",
+                 question->reading.wants_heap ? "no allocations that count"
                  : lull_args_flag(question->args, "off-cpu")
-                     ? "stack with which a task fell asleep"
-                     : "call of a function, and no sample of a stack");
+                     ? "no stacks with which tasks fell asleep"
+                     : "neither calls of functions nor samples of stacks");
     }
     const struct lull_stack_ends ends = lull_model_stack_ends(question->reading.model);
     report_ends(&ends);

@@ -20,7 +20,7 @@ static void print(const struct lull_args *args, const struct lull_store_place *p
         g_autoptr(GString) text = g_string_new(NULL);
         lull_bytes_append(text, (double)size);
         printf("%s: %" PRIu32 " rows, %" PRIu64 " intervals, %s%s\n", place->path, rows, intervals,
-               text->str, is_new ? "" : ", was there");
+               text->str, is_new ? "" : ", up to date already");
         return;
     }
     struct json_object *object = json_object_new_object();

@@ -51,7 +51,7 @@ static const struct lull_example examples[] = {
 
 const struct lull_verb lull_verb_mark = {
     .name = "mark",
-    .summary = "say that something begins or ends, for 'lull track' and 'lull daemon'",
+    .summary = "report that something begins or ends, for 'lull track' and 'lull daemon'",
     .usage = "begin|end NAME COOKIE",
     .description =
         "Says that something of that name begins or ends now. A rule such as 'mark(checkout) > 2s' "

@@ -77,8 +77,8 @@ static const char *why_absent(const char *name)
     static const struct {
         const char *name, *why;
     } known[] = {
-        {"by", "; it is for tables with a row for each task, as those of cputop and waits"},
-        {"container", "; it is for verbs that choose tasks, as those with --tid"},
+        {"by", "; it is for tables with a row for each task, such as those of cputop and waits"},
+        {"container", "; it is for verbs that choose tasks, such as those with --tid"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
         if (strcmp(name, known[i].name) == 0) {

@@ -269,7 +269,7 @@ static void report_snapshot(void *user, const struct lull_recorder *recorder)
 
 static void report_failure(void *user, const GError *error)
 {
-    lull_say("lull: a snapshot could not be written: %s\n", error->message);
+    lull_say("lull: cannot write a snapshot: %s\n", error->message);
 }
 
 static void report_start(void *user, const struct lull_recorder *recorder)
@@ -304,7 +304,7 @@ static void report_nothing(const struct lull_recorder *recorder,
     lull_duration_format(recording->end_ns - recording->start_ns, took);
     lull_duration_format(question->if_slower_ns, limit);
     if (question->if_slower_ns) {
-        lull_say("lull: took %s, not longer than %s: nothing was written\n", took, limit);
+        lull_say("lull: it took %s, not longer than %s: nothing was written\n", took, limit);
     } else {
         lull_say("lull: no snapshot was requested: nothing was written\n");
     }
@@ -335,13 +335,12 @@ static void report_left(const struct lull_recorder *recorder)
     const char *first;
     const uint64_t n = lull_recorder_left(recorder, &first);
     if (n == 1) {
-        lull_say(
-            "lull: %s was left by a recording that was killed; nothing can read it: remove it\n",
-            first);
+        lull_say("lull: a recording that was killed left %s; it cannot be read: remove it\n",
+                 first);
     } else if (n > 1) {
         lull_say("lull: %s and %" PRIu64
                  " other .part directories beside it were left by recordings "
-                 "that were killed; nothing can read them: remove them\n",
+                 "that were killed; they cannot be read: remove them\n",
                  first, n - 1);
     }
 }

@@ -57,7 +57,7 @@ static const struct lull_option options[] = {
     {.name = "host-name",
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
-     .help = "requests may call this machine NAME too, as behind a proxy"},
+     .help = "accept requests that call this machine NAME, as behind a proxy"},
     LULL_OPTION_STORE_STATES,
     LULL_OPTIONS_PERIOD("how long such periods took becomes outputs too"),
     {.name = "allow-root", .kind = LULL_OPTION_FLAG, .help = "serve as root"},

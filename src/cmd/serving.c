@@ -72,7 +72,7 @@ static bool check(const struct lull_args *args, GError **error)
     }
     if (geteuid() == 0 && !lull_args_flag(args, "allow-root")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "a server should not be root; start it as another user, or with "
+                            "a server should not run as root; start it as another user, or with "
                             "--allow-root");
         return false;
     }

@@ -44,7 +44,7 @@ static bool check_path_maps(const char *const *maps, GError **error)
         const char *equals = strchr(*maps, '=');
         if (**maps != '/' || !equals || equals[1] == '\0') {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--path-map: “%s” is not OLD=NEW, of which OLD is an absolute path, as "
+                        "--path-map: “%s” is not OLD=NEW with an absolute path as OLD, such as "
                         "/build/app=/home/me/app",
                         *maps);
             return false;
@@ -71,7 +71,8 @@ static bool set_symbols(const struct lull_args *args, struct lull_session *sessi
     }
     if (path && !wishes.directory && !lull_args_takes_symbols_file(args)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "--symbols: %s is no directory; name one with copies of programs and libraries",
+                    "--symbols: %s is not a directory; name one with copies of programs and "
+                    "libraries",
                     path);
         return false;
     }
@@ -83,8 +84,10 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     uint32_t count;
     lull_args_rest(args, &count);
     if (count == 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "no trace given; name the directory that holds it");
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "no trace given, and no recording of yours was found: name a trace, or record "
+            "one (sudo lull record COMMAND)");
         return NULL;
     }
     struct lull_filter *filter;
@@ -164,8 +167,8 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
     const char *live = lull_args_live(args);
     if (live) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "%s: a live session can be read once only, as it comes, which is not enough "
-                    "here; 'lull print' follows it",
+                    "%s: a live session can be read only once, as it arrives, and this verb needs "
+                    "more; 'lull print' follows it",
                     live);
         return NULL;
     }
@@ -194,7 +197,7 @@ bool lull_args_host(const struct lull_args *args, const struct lull_session *ses
         g_string_append_printf(known, "%s%s", i ? ", " : "", host_name);
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "there is no host “%s” in these traces; there is: %s", name, known->str);
+                "there is no host “%s” in these traces, only: %s", name, known->str);
     return false;
 }
 

@@ -32,7 +32,7 @@ bool lull_args_slowest(const struct lull_args *args, struct lull_slowest *slowes
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "--slowest takes how many, as in 5, or a percentage from 0 to 100, as in 5%%, not "
+                "--slowest takes a number, as in 5, or a percentage from 0 to 100, as in 5%%, not "
                 "“%s”",
                 text);
     return false;

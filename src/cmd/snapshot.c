@@ -64,7 +64,7 @@ const struct lull_verb lull_verb_snapshot = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
-    .no_words = "it takes no traces; --output says where the snapshot goes",
+    .no_words = "it takes no traces; --output names the directory for the snapshot",
     .has_no_pager = true,
     .run = run,
 };

@@ -290,7 +290,7 @@ static const struct lull_example examples[] = {
 
 const struct lull_verb lull_verb_states = {
     .name = "states",
-    .summary = "show states that you declare: how long what was in which",
+    .summary = "show how long things were in states that you declare",
     .usage = "--states FILE TRACE…",
     .description =
         "Programs have states of their own: a rank computes or waits at a barrier, a connection is "

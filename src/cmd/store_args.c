@@ -13,8 +13,10 @@ bool lull_args_store_place(const struct lull_args *args, struct lull_states **st
     uint32_t count;
     const char *const *traces = lull_args_rest(args, &count);
     if (count == 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "no trace given; name the directory that holds it");
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "no trace given, and no recording of yours was found: name a trace, or record "
+            "one (sudo lull record COMMAND)");
         return false;
     }
     return lull_args_states(args, false, states, error) &&

@@ -60,7 +60,7 @@ static bool parse(const struct lull_args *args, struct lull_top *top, GError **e
     }
     if (top->interval_ns < LEAST_INTERVAL_NS) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--interval is at least 100ms: what is shorter costs more than it shows");
+                    "--interval is at least 100ms: a shorter one costs more than it shows");
         return false;
     }
     if (top->is_once && top->duration_ns == 0) {
@@ -326,8 +326,8 @@ const struct lull_verb lull_verb_top = {
         "line and the sums of processes have waits of every length.\n"
         "\n"
         "It needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON. Where that is missing it "
-        "uses ftrace (--backend ftrace), as root: of system calls it then gives up which they were "
-        "if that costs too much. Else it polls /proc (--backend poll), also for who is not root: how long tasks "
+        "uses ftrace (--backend ftrace), as root: it then stops naming system calls if that costs "
+        "too much. Else it polls /proc (--backend poll), also if you are not root: how long tasks "
         "ran, slept and waited for a CPU is right then, and in which call, and where in the kernel, a task "
         "slept is what was seen some times a second, of your own tasks alone unless you are root. Who ended a wait is not known "
         "that way. The last lines say so.",
@@ -342,7 +342,7 @@ const struct lull_verb lull_verb_top = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
-    .no_words = "it watches this machine, and takes no trace",
+    .no_words = "it watches this machine and takes no trace",
     .has_no_pager = true,
     .run = run,
 };

@@ -69,7 +69,7 @@ static bool parse_histograms(struct lull_track *track, const struct lull_args *a
         g_set_error_literal(
             error, LULL_ERROR, LULL_ERROR_USAGE,
             track->has_histograms
-                ? "--count, --exec and --snapshot are of alarms, which --hist has none of"
+                ? "--count, --exec and --snapshot are about alarms, and --hist has none"
                 : "--interval is of histograms: it needs --hist");
         return false;
     }
@@ -97,7 +97,8 @@ static bool check_command(const struct lull_track *track, GError **error)
         const struct lull_track_rule *rule = track->rules->pdata[i];
         if (rule->kind->has_no_task) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "“%s”: interrupts are of no command; leave it out, or use --duration",
+                        "“%s”: interrupts belong to no command; leave the command out, or use "
+                        "--duration",
                         rule->text);
             return false;
         }

@@ -44,6 +44,9 @@ static bool fail(const char *path, int why, GError **error)
                 why == EACCES ? "you may not write there (hook_group in its configuration says who "
                                 "may)"
                               : g_strerror(why));
+    if (why == ENOENT || why == ECONNREFUSED) {
+        g_prefix_error(error, "'lull daemon' does not run here, or listens elsewhere (--socket): ");
+    }
     return false;
 }
 
@@ -155,7 +158,7 @@ static int report(const char *text)
         }
         return answers[i].status;
     }
-    lull_say("lull: the daemon answers what this lull does not know\n");
+    lull_say("lull: the daemon gave an answer that this lull does not know\n");
     return 1;
 }
 

@@ -150,10 +150,10 @@ const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
-    "recorded on one or many machines (traces of LTTng, ftrace and perf), joins their clocks "
-    "and follows every wake-up backwards.\n"
-    "\n"
-    "TRACE is what a tracer wrote, or a directory that holds such traces at any depth:\n"
+    "recorded on one or many machines (traces of LTTng, ftrace and perf), joins their clocks and "
+    "follows every wake-up backwards.\n\nTo start: 'sudo lull record COMMAND' records what happens "
+    "while COMMAND runs; 'lull critpath' then shows what it waited for.\n\nTRACE is what a tracer "
+    "wrote, or a directory that holds such traces at any depth:\n"
     "\n"
     " LTTng        the directory of a session: CTF 1.8 or 2, kernel and user\n"
     "              space, rotation chunks, snapshots, what lttng-crash saved\n"
@@ -173,9 +173,10 @@ const char lull_program_description[] =
     "that is more; at most 64 GiB): Lull keeps up to 64 MiB in memory, and more in a file in "
     "$TMPDIR that is removed when Lull ends.\n"
     "\n"
-    "Options that take a LIST, as --tid, --pid, --comm and --cpu, take one or more with commas between, and "
-    "may be given several times: --comm nginx --comm 'php*' is --comm 'nginx,php*'. Different options narrow "
-    "it down: --pid 40 --comm 'php*' is what fits both.\n"
+    "Options that take a LIST, such as --tid, --pid, --comm and --cpu, take one or more with "
+    "commas between, and may be given several times: --comm nginx --comm 'php*' means --comm "
+    "'nginx,php*'. Different options narrow "
+    "it down: --pid 40 --comm 'php*' selects what fits both.\n"
     "\n"
     "Results for a terminal go through a pager, as with git: $LULL_PAGER, else $PAGER, else less; "
     "--no-pager, before or after the verb, or LULL_PAGER=cat, prints them at once.";
@@ -198,7 +199,7 @@ const struct lull_option lull_common_options[] = {
     {.name = "timerange",
      .kind = LULL_OPTION_TEXT,
      .argument = "T,T",
-     .help = "start and end in one word"},
+     .help = "start and end in one option, as in +1s,+2s"},
     {.name = "intersection",
      .kind = LULL_OPTION_FLAG,
      .help = "of each trace only the time in which all its streams have packets"},

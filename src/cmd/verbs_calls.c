@@ -279,8 +279,9 @@ const struct lull_verb lull_verb_heap = {
         "\n"
         "The first table has a row for each path of calls that allocated memory: LIVE was not freed when "
         "the process ended or executed another program, or at the end of the trace; AT PEAK is what was there when "
-        "its process had most; ALLOCATED is all together. Whoever frees memory, it was allocated by the path that "
-        "allocated it. If calls of functions were recorded too (see 'lull calls'), PATH is the call stack, innermost "
+        "its process had most; ALLOCATED is all together. Memory counts for the path that "
+        "allocated it, whoever frees it. If calls of functions were recorded too (see 'lull "
+        "calls'), PATH is the call stack, innermost "
         "first; else it is the function that called malloc. TEMPORARY counts what the same thread freed before "
         "it allocated again.\n"
         "\n"
@@ -288,8 +289,8 @@ const struct lull_verb lull_verb_heap = {
         "and libraries keep until they end is live too; --ignore leaves out what is not yours.\n"
         "\n"
         "Only what was allocated after --begin counts, and it is live if it was not freed before --end. "
-        "A child process starts with copies of its parent's memory, if the kernel recorded the fork. They count in "
-        "neither table, but that they are freed is no mistake.",
+        "A child process starts with copies of its parent's memory, if the kernel recorded the "
+        "fork. They count in neither table, and freeing them is no mistake.",
     .options = heap_options,
     .common = lull_analysis_common,
     .examples = heap_examples,

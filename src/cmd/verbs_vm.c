@@ -41,7 +41,7 @@ const struct lull_verb lull_verb_vms = {
         "\n"
         "Injected interrupts are counted when the guest is entered with them. HALTS are those that "
         "lasted until the interrupt was injected: what an idle guest had waited for. Some versions of "
-        "LTTng record 0 as the reason of every exit, which is said.\n"
+        "LTTng record 0 as the reason of every exit; a note then says so.\n"
         "\n"
         "--tid, --pid and --comm choose tasks of guests, --cpu virtual CPUs, --host the host of "
         "the virtual machines.",

@@ -241,7 +241,7 @@ static const struct lull_example examples[] = {
 
 const struct lull_verb lull_verb_why = {
     .name = "why",
-    .summary = "say what makes slow requests slow",
+    .summary = "explain what makes slow requests slow",
     .usage = "TRACE… [--period DEF]",
     .description =
         "Compares the critical paths of slow instances with those of typical ones. Ranked "

@@ -38,11 +38,11 @@ void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail
 {
     const uint32_t holder = lull_evidence_holder(eg, detail);
     if (holder != LULL_NONE) {
-        g_string_append(out, ", of which ");
+        g_string_append(out, ", whose lease ");
         lull_evidence_append_task(eg, holder, time_ns, out);
-        g_string_append(out, " kept its lease");
+        g_string_append(out, " kept");
     } else if (lull_map_find(&eg->lease_of, detail) == UNKNOWN_HOLDER) {
-        g_string_append(out, ", of which another process kept its lease");
+        g_string_append(out, ", whose lease another process kept");
     }
 }
 

@@ -285,7 +285,7 @@ bool hprof_read_records(struct lull_hprof *dump, struct hprof_founds *found, con
     struct reader reader = {.dump = dump, .path = path, .found = found};
     if (dump->size < HEADER_BYTES || memcmp(dump->data, magic, sizeof magic - 1) != 0 ||
         dump->data[sizeof magic] != '\0') {
-        return fail(&reader, 0, "no heap dump of Java (HPROF)", error);
+        return fail(&reader, 0, "not a heap dump of Java (HPROF)", error);
     }
     dump->id_size = lull_load_u32(dump->data + sizeof magic + 1, true);
     if (dump->id_size != 4 && dump->id_size != 8) {

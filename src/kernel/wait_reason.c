@@ -515,7 +515,7 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     } else if (kind == LULL_WAIT_LOCK) {
         g_string_append_printf(out, ", released by %s", waker);
     } else if (is_lease_call(release) && lull_wait_reason_is_lease(model, reason)) {
-        g_string_append_printf(out, ", of which %s gave up its lease", waker);
+        g_string_append_printf(out, ", whose lease %s gave up", waker);
     } else if (is_in_vain(model, reason)) {
         g_string_append_printf(out, ", woken in vain by %s, which read what it had sent", waker);
     } else if (verb && has_object && can_pass_data(kind)) {

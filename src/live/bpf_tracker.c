@@ -377,9 +377,9 @@ static bool check_numbers(const struct lull_tracker_question *question, GError *
                        lull_track_rule_names(question->rules[i], LULL_TRACK_TID_NAME);
     }
     return !has_numbers || lull_tasks_are_global() ||
-           lull_bpf_refuse(error, "in a container with its own process ids, eBPF's are those of "
-                                  "the host: leave out the command, and pid and tid in filters, "
-                                  "or run lull on the host");
+           lull_bpf_refuse(error, "in a container with its own process ids, eBPF sees those of the "
+                                  "host: leave out the command, and pid and tid in filters, or run "
+                                  "lull on the host");
 }
 
 static struct lull_tracker *start_tracker(const struct lull_tracker_question *question,

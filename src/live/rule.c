@@ -149,7 +149,7 @@ static bool read_disk(struct lull_parser *p, size_t at, const char *text,
         return lull_parser_fail(p, at, "there is no disk of that name in /sys/class/block");
     }
     if (g_file_test(part, G_FILE_TEST_EXISTS)) {
-        return lull_parser_fail(p, at, "that is a partition; requests are of its disk");
+        return lull_parser_fail(p, at, "that is a partition, but requests go to its disk");
     }
     return true;
 }
@@ -277,7 +277,9 @@ static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
     const size_t start = p->token.start;
     const enum lull_track_measure measure = rule->kind->measure;
     if (measure > LULL_TRACK_SYSCALL || measure == LULL_TRACK_RESPONSE) {
-        return lull_parser_fail(p, start, "%s has no time-out: only waits and calls of tasks have",
+        return lull_parser_fail(p, start,
+                                "%s has no time-out: only waits and calls of tasks have "
+                                "one",
                                 rule->kind->name);
     }
     if (!parse_time(p, "timeout", &rule->timeout_ns)) {

@@ -6,8 +6,8 @@ struct lull_talks *lull_talks_new(GError **error)
 {
     g_set_error_literal(
         error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-        "who talks to whom cannot be watched: this lull was built without live tracking, which "
-        "needs libbpf-dev and clang (-Dlive=enabled)");
+        "who talks to whom cannot be watched: this lull was built without live tracking; building "
+        "it needs libbpf-dev and clang (-Dlive=enabled)");
     return NULL;
 }
 

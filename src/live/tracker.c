@@ -33,8 +33,8 @@ static struct lull_tracker *start(const struct lull_live_kind *kind,
 static void refuse_missing(const char *what, GError **error)
 {
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                "live tracking: this lull was built without %s, which needs libbpf-dev and clang "
-                "(-Dlive=enabled)",
+                "live tracking: this lull was built without %s; building it needs libbpf-dev and "
+                "clang (-Dlive=enabled)",
                 what);
 }
 

@@ -20,7 +20,7 @@
 
 static bool fail(const char *path, int why, GError **error)
 {
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen for “lull snapshot” at “%s”: %s",
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen for 'lull snapshot' at “%s”: %s",
                 path, g_strerror(why));
     return false;
 }

@@ -77,17 +77,15 @@ static int find(pid_t pid, GError **error)
         return found.socket;
     }
     if (found.is_denied) {
-        g_set_error_literal(
-            error, LULL_ERROR, LULL_ERROR_QUESTION,
-            "the recorder that runs belongs to another user; with sudo a snapshot can be "
-            "taken");
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "the recorder belongs to another user; take the snapshot with sudo");
     } else if (pid != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no recorder with process id %d keeps events in memory", (int)pid);
     } else {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "no recorder runs that keeps events in memory; “lull record "
-                            "--snapshot” starts one");
+                            "no recorder that keeps events in memory is running; 'lull record "
+                            "--snapshot' starts one");
     }
     return -1;
 }

@@ -490,8 +490,7 @@ bool lull_folder_publish(struct lull_folder *folder, GError **error)
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made of %s: %s", folder->path,
                 folder->part,
-                errno == ESTALE ? "somebody has put something else in its place"
-                                : g_strerror(errno));
+                errno == ESTALE ? "somebody put something else in its place" : g_strerror(errno));
     return false;
 }
 

@@ -169,7 +169,7 @@ bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0 ||
         (guard->pid = fork()) < 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "the process that would clean up cannot be started: %s", g_strerror(errno));
+                    "the helper process that cleans up cannot be started: %s", g_strerror(errno));
         return false;
     }
     if (guard->pid == 0) {

@@ -47,7 +47,7 @@ bool lull_invoker_init(struct lull_invoker *invoker, GError **error)
     struct passwd *user = getpwuid(uid);
     if (!user) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "SUDO_UID says that user %u, who is not known here, called sudo", uid);
+                    "SUDO_UID names user %u, who does not exist here", uid);
         return false;
     }
     invoker->is_other = true;

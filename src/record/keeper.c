@@ -74,7 +74,7 @@ struct answer {
 static bool fail(GError **error, int why)
 {
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                "the process that keeps the recording, which has the rights of who records, %s",
+                "the helper process that writes the recording for you %s",
                 why == 0 ? "has ended" : g_strerror(why));
     return false;
 }

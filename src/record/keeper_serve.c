@@ -209,9 +209,9 @@ static bool path_for_daemon(struct keeper *keeper, const struct request *request
 {
     if (geteuid() == 0 && !lull_folder_is_beyond_others(&keeper->folder)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "other users may rename directories above “%s”, and could lead a daemon that "
-                    "writes there with the rights of root to other files; record to a directory "
-                    "that only root can change",
+                    "other users may rename directories above “%s”, and could so redirect a daemon "
+                    "that writes there as root to other files; record to a directory that only "
+                    "root can change",
                     keeper->folder.part);
         return false;
     }

@@ -40,7 +40,7 @@ static char *missing_of(const struct lull_recorder *recorder, const struct lull_
         return g_strdup("it does not record counters");
     }
     if (recorder->request.kernel_functions && !kind->can_functions) {
-        return g_strdup("it does not record calls of functions of the kernel");
+        return g_strdup("it does not record calls of kernel functions");
     }
     return kind->missing(&recorder->request);
 }
@@ -357,11 +357,18 @@ bool lull_recorder_create_state(const struct lull_recorder *recorder,
 static bool write_state(struct lull_recorder *recorder, GError **error)
 {
     struct lull_state_files files;
-    return !recorder->kind->needs_state || recorder->question.is_snapshot ||
-           (lull_recorder_create_state(recorder, &files, error) &&
-            (recorder->state =
-                 lull_state_start(&files, recorder->request.epoch_offset_ns, error)) &&
-            lull_recorder_open_names(recorder, error));
+    if (!recorder->kind->needs_state || recorder->question.is_snapshot) {
+        return true;
+    }
+    if (!lull_recorder_create_state(recorder, &files, error)) {
+        return false;
+    }
+    recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns, error);
+    if (!recorder->state) {
+        g_prefix_error(error, "%s: ", lull_recorder_path(recorder));
+        return false;
+    }
+    return lull_recorder_open_names(recorder, error);
 }
 
 /* What a command that has ended had opened cannot be looked up any more. */

@@ -81,7 +81,7 @@ static void route_all(struct tsp_call *call, GPtrArray *all, GString *out)
         }
         g_string_append_c(out, ']');
     } else if (strcmp(call->request->method, "POST") != 0) {
-        server_refuse(call->answer, 405, "Not allowed", "bookmarks are changed one at a time");
+        server_refuse(call->answer, 405, "Not allowed", "change bookmarks one at a time");
     } else if (all->len == BOOKMARKS_MOST) {
         server_refuse(call->answer, 409, "Too many", "there are 1000 bookmarks; delete some");
     } else {

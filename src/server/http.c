@@ -138,7 +138,7 @@ static void check(struct server_http *http, struct MHD_Connection *connection, c
     if (!server_host_is_ours(host, settings->host)) {
         server_refuse(answer, 421, "Wrong host", "the Host header names another machine");
     } else if (!server_origin_is_ours(origin, host, settings->origin)) {
-        server_refuse(answer, 403, "Wrong origin", "pages of this origin may not ask");
+        server_refuse(answer, 403, "Wrong origin", "pages from this origin may not ask");
     } else if (enters(http, url)) {
         lead_to_page(settings, answer);
     } else if (!find_path(settings, url)) {
@@ -326,8 +326,10 @@ struct server_http *server_http_new(const struct server_settings *settings, GErr
         MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_NOTIFY_CONNECTION, meet, http,
         MHD_OPTION_END);
     if (!http->daemon) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen on port %u of 127.0.0.1: %s",
-                    settings->port, g_strerror(errno));
+        const int why = errno;
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen on port %u of 127.0.0.1: %s%s",
+                    settings->port, g_strerror(why),
+                    why == EADDRINUSE ? "; choose another with --port" : "");
         server_http_free(g_steal_pointer(&http));
     }
     return http;

@@ -6,8 +6,9 @@
 
 struct server_http *server_http_new(const struct server_settings *settings, GError **error)
 {
-    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                        "this Lull was built without a server: it needs libmicrohttpd-dev");
+    g_set_error_literal(
+        error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+        "this lull was built without a server; building it needs libmicrohttpd-dev");
     return NULL;
 }
 

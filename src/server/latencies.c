@@ -329,7 +329,7 @@ static struct latency_set *get_set(const struct served *served, const char *id, 
     }
     if (!served->is_whole) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "latencies can be asked for when all of the traces is indexed");
+                            "latencies are available when all of the traces is indexed");
         return NULL;
     }
     if (!latencies->sets[kind]) {

@@ -114,7 +114,7 @@ static char *take_text(struct reader *reader)
 static bool compile(struct reader *reader, struct node *node)
 {
     node->pattern = server_pattern(node->value);
-    return node->pattern || bad(reader->error, "has what is no regular expression");
+    return node->pattern || bad(reader->error, "has something that is not a regular expression");
 }
 
 static bool take_condition(struct reader *reader, uint32_t *number)

@@ -207,8 +207,7 @@ static bool read_traces(struct server_paths *paths, GError **error)
     if (!paths->store) {
         g_set_error_literal(
             error, LULL_ERROR, LULL_ERROR_QUESTION,
-            "critical paths and requests can be asked for when all of the traces is "
-            "indexed");
+            "critical paths and requests are available when all of the traces is indexed");
         return false;
     }
     struct lull_session *session = served_session(paths->about, true, error);

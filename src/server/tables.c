@@ -76,7 +76,7 @@ static bool take_columns(struct question *question, struct json_object *params, 
                           json_object_array_length(list);
     const size_t n = has_list ? json_object_array_length(list) : question->table->n_columns;
     if (n > COLUMNS_MOST) {
-        return bad(error, "these are too many columns");
+        return bad(error, "there are too many columns");
     }
     for (size_t i = 0; i < n; i++) {
         const int64_t id =
@@ -96,7 +96,7 @@ static bool take_pattern(struct question *question, const char *column, struct j
     const char *text =
         json_object_is_type(given, json_type_string) ? json_object_get_string(given) : NULL;
     if (!g_ascii_string_to_unsigned(column, 10, 0, question->table->n_columns - 1, &id, NULL)) {
-        return bad(error, "table_search_expressions has a column that is not there");
+        return bad(error, "table_search_expressions names a column that does not exist");
     }
     if (!text || strlen(text) > PATTERN_MOST) {
         return bad(error, "a search expression is a text of at most 256 bytes");
@@ -104,7 +104,7 @@ static bool take_pattern(struct question *question, const char *column, struct j
     g_clear_pointer(&question->patterns[id], g_regex_unref);
     question->patterns[id] = server_pattern(text);
     question->is_search = true;
-    return question->patterns[id] || bad(error, "a search expression is no regular expression");
+    return question->patterns[id] || bad(error, "a search expression is not a regular expression");
 }
 
 static bool take_search(struct question *question, struct json_object *params, GError **error)

@@ -145,7 +145,7 @@ static void route_experiments(struct tsp_call *call)
     } else if (strcmp(call->parts[2], "bookmarks") == 0) {
         server_bookmarks_route(call);
     } else {
-        tsp_not_found(call, "experiments have nothing of this name");
+        tsp_not_found(call, "experiments have nothing with this name");
     }
 }
 
@@ -185,7 +185,7 @@ void server_tsp(const struct served *served, const struct server_request *reques
     } else if (strcmp(first, "config") == 0 && call.parts[1] && !call.parts[2]) {
         g_string_append(answer->body, "[]");
     } else {
-        tsp_not_found(&call, "the protocol has nothing of this name");
+        tsp_not_found(&call, "the protocol has nothing with this name");
     }
     g_free(call.items);
 }

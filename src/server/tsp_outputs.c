@@ -125,7 +125,7 @@ static bool take_items(struct tsp_call *call)
     }
     const size_t n = json_object_array_length(found);
     if (n > ITEMS_MOST || n * call->range.n > 4u << 20) {
-        return tsp_bad(call, "so many rows and times are too much for one answer");
+        return tsp_bad(call, "too many rows and times for one answer");
     }
     call->items = g_new(int64_t, MAX(n, 1));
     call->n_items = (uint32_t)n;
@@ -278,7 +278,7 @@ static void change_paths(struct tsp_call *call, const char *id)
             server_refuse(call->answer, 405, "Not allowed", "this output cannot be deleted");
         }
     } else if (strcmp(id, SERVER_PATH_ID) != 0) {
-        server_refuse(call->answer, 405, "Not allowed", "nothing can be derived from this output");
+        server_refuse(call->answer, 405, "Not allowed", "this output has no derived ones");
     } else if (!server_paths_make(paths, call->request->params, call->answer->body, &error)) {
         server_refuse(call->answer, 400, "Bad parameters", error->message);
         g_error_free(error);
@@ -298,7 +298,7 @@ static void route_path(struct tsp_call *call, const char *id, const char *what)
     } else {
         model_start(out);
         if (!answer_path_model(call, id, what, out)) {
-            tsp_not_found(call, "outputs have nothing of this name");
+            tsp_not_found(call, "outputs have nothing with this name");
         } else if (call->answer->status == 200) {
             model_end(call->served, out);
             g_string_append_len(call->answer->body, out->str, (gssize)out->len);
@@ -341,7 +341,7 @@ static void route_more(struct tsp_call *call, const struct server_output *output
     bool is_done = true;
     model_start(out);
     if (!what && strcmp(call->request->method, "GET") != 0) {
-        server_refuse(call->answer, 405, "Not allowed", "nothing can be derived from this output");
+        server_refuse(call->answer, 405, "Not allowed", "this output has no derived ones");
     } else if (!what) {
         g_autofree char *text = server_output_describe(output);
         g_string_append(call->answer->body, text);
@@ -396,7 +396,7 @@ static void answer_view(struct tsp_call *call, enum view view, const char *kind,
     } else if (is_xy && strcmp(what, "tooltip") == 0) {
         server_refuse(call->answer, 501, "Not implemented", "lines have no tooltips");
     } else {
-        tsp_not_found(call, "outputs have nothing of this name");
+        tsp_not_found(call, "outputs have nothing with this name");
     }
     if (!is_done) {
         refuse(call, error);

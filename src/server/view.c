@@ -100,7 +100,7 @@ static bool take_columns(const struct question *question, uint32_t n_rows, int64
         return bad(error, "columns needs a number from 1 to 16384");
     }
     return *columns * n_rows <= CELLS_MOST ||
-           bad(error, "so many rows and columns are too much for one answer");
+           bad(error, "too many rows and columns for one answer");
 }
 
 /* ---- what there is ---- */

@@ -153,7 +153,7 @@ static bool read_all(const struct reader *reader, void *bytes, size_t size, GErr
     while (size > 0) {
         const ssize_t n = reader->source->read(reader->source->user, at, size);
         if (n <= 0) {
-            return fail(error, "ends early: the other machine could not send it whole");
+            return fail(error, "ends early: the other machine could not send all of it");
         }
         at += n;
         size -= (size_t)n;
@@ -269,7 +269,7 @@ static bool make_entry(struct reader *reader, const struct header *header, GErro
         return fail(error, "has a damaged header");
     }
     if (!is_name(name) || header->prefix[0] || (header->type != '0' && header->type != '5')) {
-        return fail(error, "holds what no snapshot has");
+        return fail(error, "holds a file that no snapshot has");
     }
     if (header->type == '5') {
         return size == 0 ? make_directory(reader, name, error)

@@ -53,7 +53,7 @@ static bool receive(const struct collection *collection, const struct source *so
     const struct lull_bundle_source from = {read_tls, tls};
     bool done = tls != NULL;
     if (done && !lull_tls_write(tls, (const uint8_t *)source->set, strlen(source->set))) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO, "it has closed the connection");
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO, "it closed the connection");
         done = false;
     }
     done = done && lull_bundle_read(&from, directory, error);
@@ -92,7 +92,7 @@ static void take_note(const struct collection *collection, const char *line)
     } else {
         g_autofree char *address = lull_peer_address_text(&source.address);
         g_autofree char *what = g_strescape(words[1], NULL);
-        g_autofree char *why = g_strdup_printf("it was asked, and the answer was: %.32s", what);
+        g_autofree char *why = g_strdup_printf("it answered: %.32s", what);
         collection->question->missing(collection->question->user, address, why);
     }
 }

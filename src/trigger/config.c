@@ -249,11 +249,11 @@ static void read_keys(const struct lull_config_reader *reader)
     if (is_spread != g_key_file_has_key(reader->file, "daemon", "peers", NULL) ||
         is_spread != g_key_file_has_key(reader->file, "daemon", "key", NULL)) {
         lull_config_report(reader, "daemon", NULL,
-                           "listen, peers and key belong together: give all or none");
+                           "listen, peers and key belong together: give all three or none");
     }
     if (config->token && config->metrics_port == 0) {
         lull_config_report(reader, "daemon", "token",
-                           "it is for the port of “metrics”: give that as well");
+                           "it belongs to the port of “metrics”: give that as well");
     }
     if (config->tracer && strcmp(config->tracer, "auto") == 0) {
         g_clear_pointer(&config->tracer, g_free);

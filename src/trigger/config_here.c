@@ -41,7 +41,7 @@ static void check_secret(const char *key, const char *path, GPtrArray *problems)
     g_autoptr(GError) error = NULL;
     if (path && !lull_peer_keys_read(path, &keys, &error)) {
         g_ptr_array_add(problems,
-                        g_strdup_printf("[daemon] %s: %s; “lull daemon --new-key FILE” writes one",
+                        g_strdup_printf("[daemon] %s: %s; 'lull daemon --new-key FILE' writes one",
                                         key, error->message));
     }
     explicit_bzero(&keys, sizeof keys);

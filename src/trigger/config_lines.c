@@ -69,7 +69,7 @@ static bool take_group(struct reader *reader, char *line)
     reader->group = g_strndup(line + 1, (gsize)(end - line) - 1);
     const uint32_t before = add(reader, NULL);
     if (before && g_str_has_prefix(reader->group, "rule ")) { /* parts of others belong together */
-        report(reader, NULL, "it is in line %u already: each rule needs a name of its own", before);
+        report(reader, NULL, "line %u has it already: each rule needs a name of its own", before);
     }
     return true;
 }
@@ -97,7 +97,7 @@ static bool take_key(struct reader *reader, const char *line)
     }
     const uint32_t before = add(reader, key);
     if (before) {
-        report(reader, key, "it is in line %u already: remove one of them", before);
+        report(reader, key, "line %u has it already: remove one of them", before);
     }
     return true;
 }

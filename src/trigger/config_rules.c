@@ -65,7 +65,7 @@ static void read_what(const struct lull_config_reader *reader, const char *group
     if (!when == !slower) {
         lull_config_report(
             reader, group, NULL,
-            "it takes either when (a rule of “lull track”) or slower (a time, for requests that "
+            "it takes either when (a rule of 'lull track') or slower (a time, for requests that "
             "servers report)");
     } else if (when) {
         read_when(reader, group, when, rule);

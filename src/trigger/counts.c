@@ -249,7 +249,7 @@ void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config
     family(out, "lull_build", "info", "The version of the program.");
     g_string_append_printf(out, "lull_build_info{version=\"%s\"} 1\n", LULL_VERSION);
     family(out, "lull_alarms", "counter",
-           "Waits and requests that were slower than a rule allows.");
+           "Waits and requests that took longer than a rule allows.");
     for (guint i = 0; i < config->rules->len; i++) {
         const struct lull_trigger_rule *rule = config->rules->pdata[i];
         counter(out, "lull_alarms", "rule", rule->name, counts->alarms[i]);

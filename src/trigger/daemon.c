@@ -151,13 +151,12 @@ static void spread(struct lull_daemon *daemon, const struct lull_spread_question
                                    &daemon->speaker};
     bool is_known = true;
     if (daemon->sockets >= 0 && !lull_reach_ask(&how, about, pid, hook, &is_known, &error)) {
-        report(daemon, "other machines may not be asked: %s", error->message);
+        report(daemon, "other machines cannot be asked: %s", error->message);
     } else if (!is_known && pid < 0 && about->n_connections > 0) {
-        report(
-            daemon,
-            "%s: no other machine is asked: the connections by which the request came are not known here, "
-            "as if their addresses had been changed on the way (NAT)",
-            about->set);
+        report(daemon,
+               "%s: no other machine is asked: this machine does not know the connections by which "
+               "the request came; their addresses may have been changed on the way (NAT)",
+               about->set);
     }
 }
 
@@ -293,10 +292,10 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         lull_sets_name(g_get_real_time() * 1000, id);
         const bool is_frozen = lull_recorder_freeze(daemon->recorder, NULL);
         if (slow && !lull_inside_translate(&slow->sender, &trigger->pid, &trigger->tid)) {
-            report(
-                daemon,
-                "%s: who served the request is not known: pid %d, tid %d may be of a pid namespace, and who said so has ended, or they are not there",
-                id, (int)slow->hook.pid, (int)slow->hook.tid);
+            report(daemon,
+                   "%s: it is not known who served the request: pid %d, tid %d do not exist, or "
+                   "belong to a pid namespace whose process has ended",
+                   id, (int)slow->hook.pid, (int)slow->hook.tid);
         }
         if (is_frozen && rule->is_spread) {
             spread_from(daemon, trigger, slow ? &slow->hook : NULL);
@@ -490,7 +489,8 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
     daemon->talks = daemon->sockets >= 0 ? lull_talks_new(&why) : NULL;
     if (why) {
         report(daemon,
-               "connections that are closed before an alarm, UDP and unix sockets are not seen: %s",
+               "Lull does not see connections that were closed before an alarm, UDP and unix "
+               "sockets: %s",
                why->message);
     }
     const bool done = watch(daemon, daemon->speaker.socket, error) &&
@@ -534,7 +534,7 @@ static bool change(struct lull_daemon *daemon, const GString *text,
     struct lull_watching watching;
     if (key) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "“%s” has changed, which takes effect only when the daemon starts", key);
+                    "“%s” has changed; that takes effect when the daemon starts again", key);
         return false;
     }
     if (!start_watching(daemon, next, &watching, error)) {
@@ -569,7 +569,7 @@ static void reload(void *user)
                next->rules->len == 1 ? "" : "s");
     } else {
         lull_trigger_config_free(next);
-        report(daemon, "nothing was changed: %s", error->message);
+        report(daemon, "the configuration stays as it was: %s", error->message);
     }
     lull_urgent_start(&daemon->urgent, 0);
 }
@@ -579,7 +579,9 @@ static void started(void *user, struct lull_recorder *recorder)
     struct lull_daemon *daemon = user;
     if (!lull_urgent_start(&daemon->urgent, 0) ||
         !lull_urgent_start(&daemon->urgent_speaker, daemon->speaker.pid)) {
-        report(daemon, "no real-time priority, so others that want a CPU delay it: %s",
+        report(daemon,
+               "no real-time priority, so other tasks that want a CPU can delay the "
+               "daemon: %s",
                g_strerror(errno));
     }
     const uint32_t cleaned = lull_recorder_cleaned(recorder);

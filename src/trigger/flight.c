@@ -131,7 +131,7 @@ struct lull_flight_result lull_flight_take(struct lull_flight *flight,
     if (result.verdict == LULL_TRIGGER_COALESCED && alarm->end_ns <= flight->frozen_ns) {
         result.path = flight->last;
     } else if (result.verdict == LULL_TRIGGER_COALESCED) {
-        result.why = "one was written less than five seconds before";
+        result.why = "one was written less than five seconds earlier";
     }
     flight->n[result.verdict]++;
     return result;

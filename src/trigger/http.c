@@ -271,7 +271,7 @@ void lull_trigger_http_answer(const struct lull_trigger_http *http,
     }
     if (i == G_N_ELEMENTS(paths)) {
         server_refuse(answer, 404, "Not found",
-                      "there are POST /v1/trigger, GET /v1/alarms and GET /v1/top");
+                      "try POST /v1/trigger, GET /v1/alarms or GET /v1/top");
     } else if (paths[i].show) {
         paths[i].show(counts, answer);
     } else {

@@ -69,7 +69,7 @@ bool lull_peer_keys_read(const char *path, struct lull_peer_keys *keys, GError *
     }
     return take_text(text, keys) ||
            fail(error, path,
-                "expected one or two lines of 64 hexadecimal digits, as “lull daemon --new-key” "
+                "expected one or two lines of 64 hexadecimal digits, as 'lull daemon --new-key' "
                 "writes them");
 }
 

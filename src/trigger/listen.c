@@ -80,7 +80,7 @@ static void answer_http(void *user, const struct server_request *request,
     const bool is_report = lull_trigger_http_has(request->path);
     if (!is_report &&
         (strcmp(request->path, "metrics") != 0 || strcmp(request->method, "GET") != 0)) {
-        server_refuse(answer, 404, "Not found", "there are GET /metrics, and what starts with /v1");
+        server_refuse(answer, 404, "Not found", "try GET /metrics, or what starts with /v1");
         return;
     }
     if (!lull_trigger_counts_copy(listener->counts, counts)) {

@@ -5,7 +5,8 @@
 static struct lull_tls *refuse(GError **error)
 {
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                        "this Lull was built without collecting: it needs libgnutls28-dev");
+                        "this lull was built without 'lull collect'; building it needs "
+                        "libgnutls28-dev");
     return NULL;
 }
 

@@ -114,13 +114,13 @@ static bool fall_back(struct lull_watching *watching, const struct lull_watching
     watching->tracker =
         !has_rules || watching->when->len > 0 ? start(watching, question, "ftrace", NULL) : NULL;
     if (watching->tracker) {
-        report(question, "waits are watched by ftrace, which cannot see %s: no bpf: %s",
+        report(question, "ftrace watches waits, and cannot see %s; eBPF is not available: %s",
                lull_tracker_how(watching->tracker).unseen, why->message);
     } else if (has_rules) {
         g_propagate_error(error, why);
         return false;
     } else {
-        report(question, "the metrics do not have waits: %s", why->message);
+        report(question, "the metrics have no waits: %s", why->message);
     }
     g_error_free(why);
     return true;

@@ -82,6 +82,8 @@ def test_help():
     check("quotes in ASCII", run("inof", env={"LC_ALL": "C"}), 2, "", r'no verb "inof"; did you mean "info"\?')
     check("help help", run("help", "help"), 0, r"^Usage: lull help \[OPTIONS\] \[VERB.*\n(.*\n)*.*lull help critpath", "")
     text = run("--help").stdout
+    start = " ".join(" ".join(text.splitlines()[:10]).split())
+    tap.ok("sudo lull record COMMAND" in start and "lull critpath" in start, "--help says in ten lines how to start", start)
     for heading in ("Record", "What programs waited for", "CPUs and scheduling", "Files and disks", "Periods and states that you define"):
         tap.ok(f"\n{heading}:\n  " in text, f"--help groups verbs: {heading}")
     for known in ("CTF 1.8", "trace.dat", "perf.data", "recording|lull record", ".tar.zst", "net://HOST"):
@@ -200,7 +202,7 @@ def test_bad_input():
 
 def test_bad_questions():
     check("unknown host", run("print", "--host", "mars", client, httpd, db), 1, "",
-          r"no host “mars” in these traces; there is: client, httpd, db")
+          r"no host “mars” in these traces, only: client, httpd, db")
     check("unknown event", run("print", "--events", "sched_swich", client), 1, "", r"no trace declares.*sched_swich")
     check("time after the trace", run("print", "--begin", "+9999s", client), 1, "",
           r"nothing was recorded.*the traces go from 2026-11-21T01:01:\S+ to ")

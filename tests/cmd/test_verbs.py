@@ -69,7 +69,7 @@ def statuses(verb, takes, scratch):
             tap.ok(not os.listdir(scratch), f"{verb}: nothing is left", os.listdir(scratch))
     if "filter" in takes and verb not in ("critpath", "info"):
         is_status(f"{verb}: nothing found", run(verb, *more, "--filter", "cpu == 7", CHAIN), 0,
-                  "Nothing was|No request|There is no instance|no event was found")
+                  "[Nn]othing was|No request|There is no instance|no event was found")
     if "limit" in takes:
         is_status(f"{verb}: a bad limit", run(verb, *more, "--limit", "-1", CHAIN), 2, "--limit takes a whole number from 0, or unlimited")
 
@@ -115,7 +115,7 @@ def slowest():
         tap.ok(kinds and not wrong, f"why --slowest {given}", *wrong)
     for verb in ("requests", "critpath", "why"):
         for bad in ("0", "-1", "x", "101%", "5%%", "1.5"):
-            is_status(f"{verb} --slowest {bad}", run(verb, "--slowest", bad, DJANGO), 2, "--slowest takes how many, as in 5, or a percentage")
+            is_status(f"{verb} --slowest {bad}", run(verb, "--slowest", bad, DJANGO), 2, "--slowest takes a number, as in 5, or a percentage")
     picture = run("critpath", "--slowest", "1", "--svg", "-", DJANGO)
     tap.ok(picture.stdout.startswith("<?xml") and picture.stdout.endswith("</svg>\n") and not picture.returncode,
            "critpath --slowest 1 --svg -: the picture alone")

@@ -197,10 +197,10 @@ static const struct lease {
     int64_t start_ns;    /* of the wait that task 2 explains */
     const char *sentence;
 } leases[] = {
-    {"given-up", OPENAT, FCNTL, 1100000, "in openat, of which t2/2 gave up its lease"},
+    {"given-up", OPENAT, FCNTL, 1100000, "in openat, whose lease t2/2 gave up"},
     {"closed", OPENAT, CLOSE, 1100000, "in openat, woken by t2/2"},
     {"killed", OPENAT, -1, 1100000, "in openat, woken by t2/2"},
-    {"truncate", TRUNCATE, FCNTL, 1100000, "in truncate, of which t2/2 gave up its lease"},
+    {"truncate", TRUNCATE, FCNTL, 1100000, "in truncate, whose lease t2/2 gave up"},
     {"written", OPENAT, WRITE, 5300000, "in openat, woken by t2/2"},
     {"no-open", POLL, FCNTL, 5300000, "in poll, woken by t2/2 in fcntl"},
 };

@@ -218,14 +218,13 @@ static const struct lease_way {
         is_told; /* other: of another file; told: task 1 has to wait */
     const char *sentence;
 } lease_ways[] = {
-    {"kept", true, false, false, true,
-     "softirq TIMER; in openat of /mnt/x, of which t2/2 kept its lease"},
+    {"kept", true, false, false, true, "softirq TIMER; in openat of /mnt/x, whose lease t2/2 kept"},
     {"given-before", true, true, false, true,
-     "softirq TIMER; in openat of /mnt/x, of which another process kept its lease"},
+     "softirq TIMER; in openat of /mnt/x, whose lease another process kept"},
     {"other-file", true, false, true, true,
-     "softirq TIMER; in openat of /mnt/x, of which another process kept its lease"},
+     "softirq TIMER; in openat of /mnt/x, whose lease another process kept"},
     {"not-seen", false, false, false, true,
-     "softirq TIMER; in openat of /mnt/x, of which another process kept its lease"},
+     "softirq TIMER; in openat of /mnt/x, whose lease another process kept"},
     {"none", true, false, false, false, "softirq TIMER; in openat of /mnt/x"},
 };
 

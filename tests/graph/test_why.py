@@ -7,6 +7,7 @@ difference is what the script says. Then on the recorded django trace.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -266,6 +267,11 @@ def check_choice(scratch):
     order = sorted(range(machines.count), key=lambda n: machines.durations[n])
     tap.ok([r["number"] - 1 for r in kind["slow"]] == order[:-4:-1], "--slowest 10%: three of thirty, slowest first",
            kind["slow"])
+    shown = lull("why", traces, "--slowest", "10%").stdout
+    named = re.findall(r"^    request (\d+), from ", shown, re.M)
+    tap.ok([int(number) - 1 for number in named] == order[:-4:-1], "people read the ids that 'lull requests' has", shown)
+    most = re.findall(r"2 of the 3 slow ones have more of it than any typical one; request (\d+) has most\.", shown)
+    tap.ok(most and {int(number) - 1 for number in most} <= {4, 17}, "and which has most of what two of them do", shown)
     kind = answer("why", traces, "--slowest", "2")["kinds"][0]
     tap.ok([r["number"] - 1 for r in kind["slow"]] == order[:-3:-1], "--slowest 2: these two", kind["slow"])
     kind = answer("why", traces, "--slower-than", "20ms", "--typical", "0-50")["kinds"][0]
@@ -345,7 +351,7 @@ def check_incomplete(scratch):
     found = answer("critpath", traces, "--period", never)
     tap.ok(found["instances"] == [] and len(found["without_path"]) == 6, "incomplete instances stand apart", found)
     done = lull("critpath", traces, "--period", never)
-    tap.ok(done.returncode == 0 and "6 did not end" in done.stdout, "and are said", done.stdout, done.stderr)
+    tap.ok(done.returncode == 0 and "6 had not ended when the recording" in done.stdout, "and are said", done.stdout, done.stderr)
 
 
 # ---- the recorded trace ----

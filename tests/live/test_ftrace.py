@@ -168,7 +168,7 @@ def test_switched_off():
 def test_lines():
     """What cannot be seen is said in one line."""
     for arguments, part in ((["serve(80) > 1s"], "ftrace does not see what “serve(80) > 1s” is about"),
-                            (["--stack", "user", "offcpu > 1s"], "ftrace takes stacks of the kernel alone")):
+                            (["--stack", "user", "offcpu > 1s"], "ftrace takes kernel stacks only")):
         done = subprocess.run([LULL, "track", "--backend", "ftrace", *arguments], capture_output=True, text=True, timeout=60, check=False)
         tap.ok(done.returncode == 1 and part in done.stderr and done.stderr.count("\n") == 1, part, done)
     done = subprocess.run([LULL, "track", "--list", "--json", "--backend", "ftrace"], capture_output=True, text=True, timeout=60, check=True)

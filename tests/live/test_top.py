@@ -550,7 +550,7 @@ def test_alarms_screen():
         terminal.type("j ")
         terminal.until(r"▶ c0/\d+")
         terminal.type("s")
-        terminal.until(r"no recorder runs|Press Enter")
+        terminal.until(r"no recorder that keeps events|Press Enter")
         terminal.type("\naq")
         tap.ok(terminal.end() == 0, "and q quits")
         program.kill()

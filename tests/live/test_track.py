@@ -191,7 +191,7 @@ def test_interrupts():
         tap.ok(0.9 * inner <= last["summary"]["events"] <= outer, f"{kind}: as many as {path} says", inner, last, outer)
         tap.ok(all(alarm["object"]["kind"] == happened for alarm in [first, *alarms]), f"{kind}: all alarms are of that kind", alarms[:2])
     done = subprocess.run([LULL, "track", "irq > 1s", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
-    tap.ok(done.returncode == 2 and "interrupts are of no command" in done.stderr, "interrupts are of no command", done)
+    tap.ok(done.returncode == 2 and "interrupts belong to no command" in done.stderr, "interrupts are of no command", done)
 
 
 def test_filters():

@@ -4,6 +4,7 @@
 # does one call after the other, each with another size. The disk is a tmpfs that only this test sees. LULL is the program.
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,9 @@ def test_full(tracer):
                f"{tracer}: recording.json says so", description)
         tap.ok(calls == list(range(1, len(calls) + 1)) and len(calls) >= before_end > 2000,
                f"{tracer}: all calls are there that ended before its end, without a gap", len(calls), before_end, end_ns)
+        done, *_ = record(os.path.join(folder, "at once"), tracer, "1m", 1)  # what is reserved for the end fits, and no more
+        tap.ok("done" not in done.stdout and re.search(r"^lull record: /.*/small/a.*: cannot write.*No space left on device$", done.stderr, re.M),
+               f"{tracer}: a disk that is full at once: the recording that has no room is named", done)
         info = subprocess.run([lull, "info", path], capture_output=True, text=True, check=False, timeout=60)
         tap.ok(info.returncode == 0 and not info.stderr, f"{tracer}: nothing in it is damaged", info)
 

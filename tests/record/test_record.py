@@ -318,10 +318,17 @@ def test_critpath():
 def test_last():
     with scratch() as folder:
         done = run([lull, "info"], folder)
-        tap.ok(done.returncode == 2 and "no trace given" in done.stderr, "no recording yet", done)
+        tap.ok(done.returncode == 2 and "no trace given" in done.stderr and "sudo lull record COMMAND" in done.stderr,
+               "no recording yet: it says how to get one", done)
         record(folder, "--only", "-o", "a", "true")
         done = run([lull, "info"], folder)
         tap.ok(done.returncode == 0 and os.path.join(folder, "a") in done.stderr, "the last recording is taken, and named", done)
+        for verb in ("why", "requests", "info", "stats", "critpath", "waits", "flame"):
+            done = run([lull, verb, "a"], folder, env=environment(os.path.join(folder, "state"), LC_ALL="C"))
+            tap.ok(done.returncode == 0 and done.stdout.isascii() and done.stderr.isascii(), f"ASCII where there is nothing else: {verb}", done)
+        done = run([lull, "flame", "a"], folder)
+        tap.ok(done.stderr.startswith("lull: nothing was found: there are neither calls of functions nor samples of stacks;"),
+               "no calls and no samples: it says what is missing", done)
         record(folder, "--only", "-o", "b", "true")
         os.rename(os.path.join(folder, "b"), os.path.join(folder, "c"))
         done = run([lull, "info"], folder)
@@ -479,11 +486,11 @@ def test_killed_with_guard():
         done = run([lull, "info", "a.part"], folder)
         tap.ok(done.returncode != 0, "and is not read as whole", done)
         done = record(folder, "--only", "-o", "b", "true")
-        tap.ok(done.returncode == 0 and done.stderr.count(os.path.join(folder, "a.part") + " was left by") == 1 and
+        tap.ok(done.returncode == 0 and done.stderr.count("a recording that was killed left " + os.path.join(folder, "a.part")) == 1 and
                "remove it" in done.stderr and recordings(folder) == ["a.part", "b"], "another recording beside it names it", done)
         shutil.rmtree(os.path.join(folder, "b"))
         done = record(folder, "--only", "-o", "a", "true")
-        tap.ok(done.returncode == 0 and recordings(folder) == ["a"] and " left by" not in done.stderr, "the next recording cleans up", done, recordings(folder))
+        tap.ok(done.returncode == 0 and recordings(folder) == ["a"] and " that was killed left " not in done.stderr, "the next recording cleans up", done, recordings(folder))
         tap.ok(instances(recorder.pid) == [], "also the machine")
         tap.ok(os.listdir(os.path.join(folder, "a")) != [] and not glob.glob(os.path.join(folder, "a", ".lull*")),
                "no trace of the mark", os.listdir(os.path.join(folder, "a")))
@@ -503,7 +510,7 @@ def test_two():
         with start(folder, "--only", "-o", "a", *WAITS) as first:
             first.stdout.readline()
             done = record(folder, "--only", "-o", "b", "true")
-            tap.ok(done.returncode == 0 and len(instances(first.pid)) == 1 and " left by" not in done.stderr, "another one that records is left alone", done)
+            tap.ok(done.returncode == 0 and len(instances(first.pid)) == 1 and " that was killed left " not in done.stderr, "another one that records is left alone", done)
             again = record(folder, "--only", "-o", "a", "echo", "ran")
             tap.ok(again.returncode == 1 and "a.part" in again.stderr and "ran" not in again.stdout,
                    "and its directory is not taken", again)

@@ -136,7 +136,7 @@ def check_contained(directory):
                 subprocess.run([sys.executable, "-c", HASTY, *words[3:]], check=True, stdout=subprocess.DEVNULL, timeout=60)
                 daemon.process.send_signal(signal.SIGCONT)
                 alarm = alarm_after(daemon, token, 2)
-                tap.ok(alarm.get("result") == "written" and alarm.get("pid") is None and "who served the request is not known" in daemon.said(),
+                tap.ok(alarm.get("result") == "written" and alarm.get("pid") is None and "it is not known who served the request" in daemon.said(),
                        "who has gone might have been one of a container: nobody is named, and the log says so", alarm, daemon.said())
                 holder.kill()
                 outside.kill()

@@ -140,7 +140,7 @@ def collect(web, app, db, key):
         tap.ok(slept > 0.8 * SLOW * 1e9, "and ends at what db waited for, though three of them recorded one kernel", slept, path.stdout[-3000:])
     asked = subprocess.run([LULL, "why", output], capture_output=True, text=True, timeout=60)
     # There is one request, which it can compare with none, unless something else on this machine has some.
-    tap.ok(asked.returncode == 0 and ("“lull critpath” shows what the task waited for" in asked.stdout or "because:" in asked.stdout),
+    tap.ok(asked.returncode == 0 and ("'lull critpath' shows what the slow task waited for" in asked.stdout or "because:" in asked.stdout),
            "why takes the set, too, and says what to ask where it can compare nothing", asked)
     other = os.path.join(web.directory, "other")
     with open(config) as file, open(other + ".conf", "w") as changed:

@@ -288,7 +288,7 @@ static void test_lines(void)
         {"rubbish = 1", NULL}, /* of no known group */
         {"[limits]", NULL},
         {"pause = 60s", NULL},
-        {"pause = 10s", "[limits] pause: it is in line 20 already: remove one of them"},
+        {"pause = 10s", "[limits] pause: line 20 has it already: remove one of them"},
         {"size = much", "[limits] size: expected a size from 1 to 1024G, such as 64M, not “much”"},
         {"free[de] = 5%", "[limits] free[de]: there is no such key here"},
         {"\xff\xfe", "not valid UTF-8"},
@@ -305,7 +305,7 @@ static void test_lines(void)
          "[rule d] exec: expected a program's path that starts with /, not “mail”"},
         {"spread = perhaps", "[rule d] spread: expected yes or no, not “perhaps”"},
         {"stack = kernel", "[rule d] stack: is about waits; this rule is about requests"},
-        {"[rule d]", "[rule d]: it is in line 30 already: each rule needs a name of its own"},
+        {"[rule d]", "[rule d]: line 30 has it already: each rule needs a name of its own"},
         {"a line of one more than forty characters.",
          "“a line of one more than forty character…” is neither"},
         {"[rule with-a-name-that-is-longer-than-forty-characters]", NULL},

@@ -40,7 +40,7 @@ def check(out, log):
     statuses = re.findall(r"^status (\d+)$", log, re.M)
     if not tap.ok(statuses == ["0", "1"], "a recording with function_graph; none of a function that there is not", log[-3000:]):
         return
-    tap.ok("no function of the kernel that can be recorded matches “no_such_function”" in log, "what there is not is named", log[-3000:])
+    tap.ok("no kernel function that can be recorded matches “no_such_function”" in log, "what there is not is named", log[-3000:])
     tap.ok("instances ." in log, "no instance is left", log[-500:])
     only = os.path.join(out, "only")
     result = subprocess.run([lull, "calls", "--json", only], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)

@@ -210,7 +210,7 @@ export class App implements Page {
             await this.select(row, Math.min(awaited.time, this.length - 1), this.panelOf(row));
         } else if (awaited && trace.isWhole) {
             this.awaited = null;
-            this.details.say(`There is no ${awaited.place} in these traces, which the address says is selected.`, true);
+            this.details.say(`The address selects ${awaited.place}, which is not in these traces.`, true);
         }
     }
 

@@ -98,7 +98,7 @@ static bool check_question(const struct lull_tracker_question *question, GError 
     }
     return !(question->stacks & ~(uint32_t)LULL_TRACK_KERNEL_STACK) ||
            refuse(error,
-                  "ftrace takes stacks of the kernel alone: --stack kernel, or leave it out");
+                  "ftrace takes kernel stacks only: give --stack kernel, or leave --stack out");
 }
 
 static bool check_machine(GError **error)
@@ -174,7 +174,7 @@ static bool check_silence(struct watch *watch, bool has_heard, GError **error)
     watch->heard_ns = now;
     return tracefs_trace_is_on(watch->instance->tracefs) != 0 ||
            refuse(error,
-                  "somebody has switched off the instance of tracefs that is watched: start again");
+                  "somebody switched off the instance of tracefs that Lull watches: start again");
 }
 
 static bool take(struct lull_tracker *tracker, GError **error)

@@ -56,7 +56,7 @@ static char *not_allowed(void)
     if (instances && faccessat(AT_FDCWD, instances, R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
         const int why = errno;
         missing =
-            g_strdup_printf("no right to write to %s (%s); run it with sudo%s", instances,
+            g_strdup_printf("no permission to write to %s (%s); run it with sudo%s", instances,
                             g_strerror(why), why == EROFS ? ", outside of the container" : "");
     }
     tracefs_put_tracing_file(instances);
@@ -89,11 +89,11 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
     }
     char *missing = not_allowed();
     if (!missing && request->is_filtered && !lull_tasks_are_global()) {
-        missing = g_strdup("in a container with its own process ids the kernel cannot be given "
-                           "which tasks are meant; record the whole machine");
+        missing = g_strdup("in a container with its own process ids, Lull cannot tell the kernel "
+                           "which tasks you mean; record the whole machine");
     }
     if (!missing && request->kernel_functions && !has_function_tracer(NULL)) {
-        missing = g_strdup("this kernel does not record calls of its functions "
+        missing = g_strdup("this kernel cannot record calls of its functions "
                            "(CONFIG_FUNCTION_GRAPH_TRACER)");
     }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {
@@ -204,8 +204,8 @@ static bool trace_functions(struct ftrace *f, GError **error)
     if (!has_function_tracer(instance)) {
         g_set_error_literal(
             error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-            "this kernel records calls of its functions for one tracer alone, not in "
-            "an instance of tracefs (Linux 6.12 can)");
+            "this kernel records calls of its functions only for a single tracer, not in an "
+            "instance of tracefs (Linux 6.12 can)");
         return false;
     }
     g_auto(GStrv) patterns = g_strsplit(f->request->kernel_functions, ",", -1);
@@ -215,14 +215,14 @@ static bool trace_functions(struct ftrace *f, GError **error)
         errno = 0;
         if (tracefs_instance_file_append(instance, "set_ftrace_filter", line) < 0) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                        "no function of the kernel that can be recorded matches “%s” (%s); "
-                        "available_filter_functions of tracefs lists them",
+                        "no kernel function that can be recorded matches “%s” (%s); "
+                        "available_filter_functions in tracefs lists them",
                         *pattern, g_strerror(errno));
             return false;
         }
     }
     f->base.remark = strchr(f->request->kernel_functions, '*')
-                         ? "each recorded call of a function of the kernel costs some 100 to 300 ns"
+                         ? "each recorded call of a kernel function costs some 100 to 300 ns"
                          : NULL;
     return lull_ftrace_instance_write(f->instance, "current_tracer", FUNCTION_TRACER, error);
 }

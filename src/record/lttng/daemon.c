@@ -70,8 +70,9 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
         }
         if (daemon->pid == 0) {
             g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO,
-                                "LTTng: its session daemon ends as soon as it is started; "
-                                "run “" PROGRAM "” on a terminal to see why");
+                                "LTTng: its session daemon ends as soon as it starts; run “" PROGRAM
+                                "” on a terminal to see "
+                                "why");
             return false;
         }
         g_usleep(STEP_US);
@@ -195,7 +196,7 @@ static char *no_events(const struct lull_tracer_request *request)
 static char *no_daemon(void)
 {
     if (geteuid() != 0) {
-        return g_strdup("no session daemon of root can be reached; run it with sudo, or have root "
+        return g_strdup("root's session daemon cannot be reached; run it with sudo, or have root "
                         "start " PROGRAM " and add you to the group tracing");
     }
     g_autofree char *program = g_find_program_in_path(PROGRAM);
@@ -209,7 +210,7 @@ char *lull_lttng_missing(const struct lull_tracer_request *request)
      * the set when it is forked (lttng-modules 2.13, lttng-tracker-id.c): from outside that could
      * only be done too late. */
     if (request->is_filtered) {
-        return g_strdup("it cannot follow a task to what that starts; record the whole machine");
+        return g_strdup("it cannot follow what a task starts; record the whole machine");
     }
     g_autoptr(GError) error = NULL;
     if (!lull_lttng_load(&error)) {

@@ -307,8 +307,8 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
         return lull_lttng_fail("its session daemon is gone", n, error);
     }
     if (!goes_on) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "LTTng: somebody else has ended the session “%s”", l->session);
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: somebody else ended the session “%s”",
+                    l->session);
     }
     /* The daemon does not report when it cannot write. */
     tracer->is_full =
@@ -406,7 +406,7 @@ static bool wait_until_written(const struct lttng *l, GError **error)
         return false;
     }
     return pending == 0 ||
-           lull_lttng_fail("it is not known whether all was written", pending, error);
+           lull_lttng_fail("Lull cannot tell whether all was written", pending, error);
 }
 
 static bool tracer_stop(struct lull_tracer *tracer, struct lull_tracer_result *result,

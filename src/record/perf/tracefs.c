@@ -30,8 +30,8 @@ const char *perfrec_tracefs(GError **error)
                     positions[0]);
     } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "%s, which lists the kernel's events, cannot be entered: %s (run as root, or "
-                    "be in its group)",
+                    "%s, which lists the kernel's events, cannot be opened: %s (run as root, or as "
+                    "a member of its group)",
                     positions[0], g_strerror(why));
     }
     return NULL;

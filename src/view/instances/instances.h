@@ -43,6 +43,8 @@ bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, G
 bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error);
 /* The sentences for no instance, or none that was requested. Free with g_free(). */
 char *lull_instances_none(const struct lull_instance_paths *paths);
+/* "request" or "instance": what one of them is called before its number. */
+const char *lull_instances_word(const struct lull_instances *instances);
 /* What a recording of a command or of a slow task can still be asked, a line; "" of others. */
 const char *lull_instances_ask_instead(const struct lull_session *session);
 

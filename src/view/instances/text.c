@@ -161,13 +161,12 @@ static void report_others(const struct lull_instance_paths *paths, struct lull_o
     }
     if (incomplete) {
         lull_out_printf(out,
-                        "%u did not end before the recording or the period around did (number "
+                        "%u had not ended when the recording, or the period around, ended (number "
                         "%s%s): no path.\n",
                         incomplete, numbers->str, incomplete > NAMED ? " and more" : "");
     }
     if (without_task) {
-        lull_out_printf(out, "%u began and ended while it is not known who ran: no path.\n",
-                        without_task);
+        lull_out_printf(out, "Of %u it is not known which task ran: no path.\n", without_task);
     }
     if (empty) {
         lull_out_printf(out, "%u took no time: no path.\n", empty);
@@ -184,15 +183,20 @@ static bool has_captures(const struct lull_instance_paths *paths)
     return false;
 }
 
+const char *lull_instances_word(const struct lull_instances *instances)
+{
+    return g_strcmp0(instances->what, "request") == 0 ? "request" : "instance";
+}
+
 const char *lull_instances_ask_instead(const struct lull_session *session)
 {
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         const struct lull_recording_info *info = lull_session_recording(session, i);
         if (info->trigger && (info->trigger->tid > 0 || info->trigger->pid > 0)) {
-            return "“lull critpath” shows what the task waited for that was too slow.\n";
+            return "'lull critpath' shows what the slow task waited for.\n";
         }
         if (info->command && info->pid > 0) {
-            return "“lull critpath” shows what the command waited for.\n";
+            return "'lull critpath' shows what the command waited for.\n";
         }
     }
     return "";

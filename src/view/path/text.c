@@ -179,14 +179,16 @@ static void warn_of_clipping(const struct text_view *view, GString *notes)
     if (path->asked_start_ns < path->start_ns) {
         lull_duration_format(path->start_ns - path->asked_start_ns, missing);
         g_autofree char *text = g_strdup_printf(
-            "the task was started %s after the time in question starts: so does the path.",
+            "the task was started %s after the start of the time in question; the path starts "
+            "there.",
             missing);
         append_warning(view, notes, text);
     }
     if (path->asked_end_ns > path->end_ns) {
         lull_duration_format(path->asked_end_ns - path->end_ns, missing);
         g_autofree char *text = g_strdup_printf(
-            "the task ended %s before the time in question ends: so does the path.", missing);
+            "the task ended %s before the end of the time in question; the path ends there.",
+            missing);
         append_warning(view, notes, text);
     }
 }

@@ -326,12 +326,13 @@ void lull_contribution_append_evidence(GString *out, const struct lull_why_shown
     append_likely(out, contribution->low_ns, contribution->high_ns);
     g_string_append(out, ".\n");
     if (n_slow > 1) {
-        g_string_append_printf(out,
-                               "    %u of the %u slow ones have more of it than any typical one",
-                               contribution->n_outstanding, n_slow);
+        g_string_append_printf(out, "    %u of the %u slow ones %s more of it than any typical one",
+                               contribution->n_outstanding, n_slow,
+                               contribution->n_outstanding == 1 ? "has" : "have");
     }
     if (n_slow > 1 && most) {
-        g_string_append_printf(out, ", most number %u", most->number);
+        g_string_append_printf(out, "; %s %u has most", lull_instances_word(why->paths.instances),
+                               most->number);
     }
     if (n_slow > 1) {
         g_string_append(out, ".\n");
@@ -495,7 +496,8 @@ static void append_slow(GString *out, const struct why_view *view, const struct 
     char start[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
     lull_time_format_iso(instance->start_ns, view->style->local_time, start);
     lull_duration_format(timed->took_ns, took);
-    g_string_append_printf(out, "    number %u, from %s, took %s, ", instance->number, start, took);
+    g_string_append_printf(out, "    %s %u, from %s, took %s, ",
+                           lull_instances_word(paths->instances), instance->number, start, took);
     append_name(out, view->why, lull_model_comm(paths->model, instance->task, instance->end_ns),
                 task->tid, task->host, !view->style->unicode);
     if (instance->captures) {

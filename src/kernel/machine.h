@@ -123,12 +123,12 @@ void irq_raised(const struct lull_model *model, struct cpu *cpu, int64_t t,
 bool irq_is_active(const struct cpu *cpu);
 /* Interrupts leave work to threads, which the kernel wakes after a handler has returned, when a softirq is raised, or after
  * others have run: then nothing but their names says for what. */
-enum irq_thread { IRQ_NO_THREAD, IRQ_HANDLERS_THREAD, IRQ_SOFTIRQS_THREAD };
-/* Whether the CPU wakes that task for an interrupt or a softirq though it may be in none. */
-enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *cpu, int32_t c,
-                              const struct task *task);
+enum irq_thread { IRQ_NO_THREAD, IRQ_HANDLERS_THREAD, IRQ_SOFTIRQS_THREAD, IRQ_TIMERS_THREAD };
 /* Where an event itself says that it happened. */
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
+/* Whether the CPU wakes that task for an interrupt or a softirq though it may be in none. */
+enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                              const struct task *task, enum irq_context context);
 /* From the flags of ftrace and perf. */
 enum irq_context irq_context_of(bool is_reported, int64_t flags);
 /* Whether the task is in a call whose end is a timer's, or a signal's. */

@@ -88,6 +88,7 @@ void irq_init_labels(struct lull_model *model)
 void irq_reset(struct cpu *cpu)
 {
     cpu->n_frames = 0;
+    cpu->thread_irq = -1;
 }
 
 bool irq_is_active(const struct cpu *cpu)
@@ -104,6 +105,7 @@ static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint
     if (cpu->n_frames == LULL_MAX_FRAMES) { /* deeper than any kernel nests: ends were lost */
         cpu->n_frames = 0;
     }
+    cpu->thread_irq = -1; /* the kernel wakes it at once, or not at all */
     struct frame *frame = &cpu->frames[cpu->n_frames++];
     *frame = (struct frame){
         .start_ns = t,
@@ -306,13 +308,13 @@ static const struct {
     char after;
     enum irq_thread kind;
 } threads[] = {
-    {"irq/", '-', IRQ_HANDLERS_THREAD},       {"ksoftirqd/", '\0', IRQ_SOFTIRQS_THREAD},
-    {"ktimers/", '\0', IRQ_SOFTIRQS_THREAD}, /* the softirqs of timers, in kernels with PREEMPT_RT */
-    {"ktimersd/", '\0', IRQ_SOFTIRQS_THREAD}, {"ktimersoftd/", '\0', IRQ_SOFTIRQS_THREAD},
+    {"irq/", '-', IRQ_HANDLERS_THREAD},     {"ksoftirqd/", '\0', IRQ_SOFTIRQS_THREAD},
+    {"ktimers/", '\0', IRQ_TIMERS_THREAD}, /* in kernels with PREEMPT_RT */
+    {"ktimersd/", '\0', IRQ_TIMERS_THREAD}, {"ktimersoftd/", '\0', IRQ_TIMERS_THREAD},
 };
 
 enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *cpu, int32_t c,
-                              const struct task *task)
+                              const struct task *task, enum irq_context context)
 {
     const char *comm = task->name == LULL_NONE ? "" : model->names.items[task->name].comm;
     size_t i = 0;
@@ -327,31 +329,48 @@ enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *
     }
     char *rest = NULL;
     const uint64_t number = g_ascii_strtoull(comm + strlen(threads[i].start), &rest, 10);
-    /* A frame may be left around a handler that has returned, as of a softirq. */
+    /* A frame may be left around a handler that has returned, as of a softirq; that is no other's while the thread of timers
+     * is woken, as with PREEMPT_RT a softirq is part of its task. A thread of softirqs that is at work, and waits for a lock,
+     * a task wakes. */
     const bool is_its = threads[i].kind == IRQ_HANDLERS_THREAD
-                            ? cpu->thread_irq >= 0 && number == (uint64_t)cpu->thread_irq
-                            : cpu->n_frames == 0 && number == (uint64_t)c;
+                            ? cpu->thread_irq >= 0 && number == (uint64_t)cpu->thread_irq &&
+                                  (context == IRQ_HARD || context == IRQ_NOT_TOLD)
+                            : (cpu->n_frames == 0 || threads[i].kind == IRQ_TIMERS_THREAD) &&
+                                  number == (uint64_t)c && task->letter != 'D';
     return is_its && *rest == threads[i].after ? threads[i].kind : IRQ_NO_THREAD;
 }
 
+/* It is woken once for that: whatever wakes it next is something else, as who gives back a lock that it waits for. */
 static void classify_handlers_thread(const struct lull_model *model, const struct machine *machine,
-                                     const struct cpu *cpu, struct lull_wakeup *wakeup)
+                                     struct cpu *cpu, struct lull_wakeup *wakeup)
 {
     const struct irq_label *label = find_irq_label(machine, (uint32_t)cpu->thread_irq);
+    cpu->thread_irq = -1;
     wakeup->cause = label ? label->cause : LULL_CAUSE_IRQ;
     wakeup->label = label ? label->label : model->fixed_labels[LABEL_HARD].label;
 }
 
-/* What was raised first is what it is woken for. */
-static void classify_softirqs_thread(const struct lull_model *model, const struct cpu *cpu,
-                                     struct lull_wakeup *wakeup)
+/* Of those vectors, bits; LULL_SOFTIRQS: none is raised. */
+static uint32_t first_raised(const struct cpu *cpu, uint32_t vectors)
 {
     uint32_t first = LULL_SOFTIRQS;
     for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
-        if (cpu->raised_ns[i] != INT64_MIN &&
+        if (vectors & 1u << i && cpu->raised_ns[i] != INT64_MIN &&
             (first == LULL_SOFTIRQS || cpu->raised_ns[i] < cpu->raised_ns[first])) {
             first = i;
         }
+    }
+    return first;
+}
+
+/* What was raised first is what it is woken for. Kernels that have a thread for timers leave those to that. */
+static void classify_softirqs_thread(const struct lull_model *model, const struct cpu *cpu,
+                                     enum irq_thread thread, struct lull_wakeup *wakeup)
+{
+    const uint32_t timers = 1u << SOFTIRQ_TIMER | 1u << SOFTIRQ_HRTIMER;
+    uint32_t first = first_raised(cpu, thread == IRQ_TIMERS_THREAD ? timers : ~timers);
+    if (first == LULL_SOFTIRQS && thread == IRQ_SOFTIRQS_THREAD) {
+        first = first_raised(cpu, timers);
     }
     wakeup->cause = LULL_CAUSE_IRQ;
     wakeup->label = model->fixed_labels[first < LULL_SOFTIRQS ? first : LABEL_SOFT].label;
@@ -572,8 +591,8 @@ void irq_classify(const struct lull_model *model, const struct machine *machine,
 {
     if (thread == IRQ_HANDLERS_THREAD) {
         classify_handlers_thread(model, machine, cpu, wakeup);
-    } else if (thread == IRQ_SOFTIRQS_THREAD) {
-        classify_softirqs_thread(model, cpu, wakeup);
+    } else if (thread) {
+        classify_softirqs_thread(model, cpu, thread, wakeup);
     } else if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);
     } else if (context != IRQ_NONE && classify_unseen_softirq(model, machine, cpu, wakeup)) {

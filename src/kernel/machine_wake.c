@@ -41,7 +41,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
         sched_lose(model, number); /* it ran in between, as who waits for a CPU is not woken */
     }
     struct cpu *cpu = model_cpu_at(machine, c);
-    const enum irq_thread thread = irq_thread_of(model, cpu, c, task);
+    const enum irq_thread thread = irq_thread_of(model, cpu, c, task, context);
     note_waking(model, cpu, t, task, id,
                 thread || irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT);
     if (id == LULL_EVENT_sched_wakeup_new) {

@@ -88,7 +88,7 @@ struct cpu {
     uint32_t n_idled; /* switches to its idle task, and whether there was one from it */
     bool has_left_idle;
     int64_t
-        thread_irq; /* the interrupt whose handler asked last that its thread is woken; -1: none */
+        thread_irq; /* the interrupt whose handler has just asked that its thread is woken; -1: none */
     uint32_t n_frames;
     uint32_t last_packet; /* received since the last switch outside any interrupt */
     uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */

@@ -38,21 +38,21 @@ class Scene:
     def raised(self, ms, vec, flags=0):
         self.event(ms, "irq_softirq_raise", {"vec": vec}, flags=flags)
 
-    def handler(self, start, end, vec=None, ret=1):
-        self.event(start, "irq_handler_entry", {"irq": 28, "name": "eth0"}, flags=IN_INTERRUPT)
+    def handler(self, start, end, vec=None, ret=1, irq=28):
+        self.event(start, "irq_handler_entry", {"irq": irq, "name": "eth0"}, flags=IN_INTERRUPT)
         if vec is not None:
             self.raised((start + end) / 2, vec, IN_INTERRUPT)
-        self.event(end, "irq_handler_exit", {"irq": 28, "ret": ret}, flags=IN_INTERRUPT)
+        self.event(end, "irq_handler_exit", {"irq": irq, "ret": ret}, flags=IN_INTERRUPT)
 
     def waking(self, ms, name, flags):
         self.event(ms, "sched_waking", {"comm": name, "tid": 7, "prio": 20, "target_cpu": 0}, flags=flags)
 
 
-def path_of(vec, steps, flags, name="reader"):
+def path_of(vec, steps, flags, name="reader", state=1):
     """Of `reader`: who did what for how long, in ms, and the words about the wait. Without `vec` the steps wake it."""
     NAMES[7] = name
     scene = Scene(flags)
-    scene.switch(10, 0, 0, 1)
+    scene.switch(10, 0, 0, state)
     scene.switch(50, 1, 8)
     steps(scene)
     if vec is not None:
@@ -107,10 +107,10 @@ check("a tasklet's, and the flags say that an interrupt did", TASKLET, lambda sc
       "softirq TASKLET, raised by hard interrupt", 0, True)
 
 
-def check_thread(what, steps, words, name="irq/28-eth0", sender=None, flags=False):
+def check_thread(what, steps, words, name="irq/28-eth0", sender=None, flags=False, state=1):
     """The kernel wakes a handler's thread once the handler has returned IRQ_WAKE_THREAD, at 80 ms: nothing but that says who does. `sender`:
     who runs if it is the sender's doing."""
-    times, said = path_of(None, steps, flags, name)
+    times, said = path_of(None, steps, flags, name, state)
     truth = {("sender", state): ms for state, ms in {**sender, "blocked": 40}.items()} if sender else {}
     truth[(name, "blocked")] = 70 - sum(truth.values())
     truth = {key: round(ms, 3) for key, ms in truth.items() if ms > 0.001}
@@ -135,6 +135,13 @@ def in_softirq(scene):
     scene.event(81, "irq_softirq_exit", {"vec": NET_RX})
 
 
+def ran_already(scene):
+    """The thread was not asleep, and goes to sleep in another interrupt's time."""
+    scene.handler(79.9, 79.95, ret=2)
+    scene.handler(79.96, 79.97, irq=29)
+    scene.waking(80, "irq/28-eth0", 0)
+
+
 TASK = {"running": 29.95, "interrupted": 0.05}
 for told in (False, True):
     with_flags = ", with flags" if told else ""
@@ -144,6 +151,8 @@ for told in (False, True):
 check_thread("the thread of another interrupt: a task woke it", of_interrupt(2, "irq/29-eth1"), "", "irq/29-eth1", TASK)
 check_thread("the interrupt of whose number its own is the start: a task woke it", of_interrupt(2, "irq/280-eth1"), "", "irq/280-eth1", TASK)
 check_thread("the handler left nothing to do: a task woke it", of_interrupt(1), "", sender=TASK)
+check_thread("its thread was not asleep, and another interrupt came since: a task woke it", ran_already, "", sender={"running": 29.94, "interrupted": 0.06})
+check_thread("the waking says that it is in no interrupt: a task woke it", of_interrupt(2, flags=0), "", sender=TASK, flags=True)
 check_thread("a task that its thread is not: a task woke it", of_interrupt(2, "reader"), "", "reader", TASK)
 
 
@@ -167,6 +176,12 @@ check_left_over("what was raised first", lambda scene: (scene.raised(60, NET_RX)
                 "softirq NET_RX, raised by sender (8)", sender={"running": 10})
 check_left_over("what nobody is seen to raise", lambda scene: None, "softirq")
 check_left_over("timers, in a kernel with PREEMPT_RT", lambda scene: scene.handler(79.9, 79.95, TIMER), "softirq TIMER, raised by irq 28 eth0", "ktimers/1")
+check_left_over("not the timers, where others are raised too", lambda scene: (scene.raised(60, TIMER, IN_INTERRUPT), scene.handler(79.9, 79.95, NET_RX)),
+                "softirq NET_RX, raised by irq 28 eth0")
+check_left_over("timers alone, where others are raised too", lambda scene: (scene.handler(79.85, 79.87, NET_RX), scene.handler(79.9, 79.95, TIMER)),
+                "softirq TIMER, raised by irq 28 eth0", "ktimers/1")
+check_thread("a softirq thread that waits for a lock, with PREEMPT_RT: a task woke it",
+             left_over(lambda scene: scene.handler(79.9, 79.95, NET_RX), "ksoftirqd/1"), "", "ksoftirqd/1", {"running": 29.94, "interrupted": 0.06}, state=2)
 check_left_over("not to that of another CPU, which a task wakes", lambda scene: scene.handler(79.9, 79.95, NET_RX), "", "ksoftirqd/0",
                 {"running": 29.94, "interrupted": 0.06})
 tap.done()

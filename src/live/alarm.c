@@ -119,7 +119,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
         alarm->start_ns = MAX(alarm->start_ns, (int64_t)record->woken_ns);
     }
     if (alarm->rule->kind->measure == LULL_TRACK_RESPONSE) {
-        const uint64_t irq_ns = record->hop[0].start_ns;
+        const uint64_t irq_ns = record->irq_ns;
         alarm->start_ns =
             irq_ns <= record->end_ns ? MAX(alarm->start_ns, (int64_t)irq_ns) : alarm->start_ns;
     }

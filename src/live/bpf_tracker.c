@@ -199,6 +199,7 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     leave_out(tracker, "user_stacks", stacks & LULL_TRACK_USER_STACK);
     leave_out(tracker, "waker_stacks", stacks & LULL_TRACK_WAKER_STACK);
     leave_out(tracker, "loose_spans", config->measures & LOOSE);
+    leave_out(tracker, "irq_threads", needs_chains(question));
     leave_out(tracker, "past", config->has_served);
     leave_out(tracker, "no_past", config->has_served);
     set_entries(tracker, "slots", tracker->n_slots);

@@ -33,7 +33,7 @@ enum lull_track_measure {
     LULL_TRACK_PREEMPT,  /* losing the CPU while runnable to running */
     LULL_TRACK_OFFCPU,   /* going to sleep to running */
     LULL_TRACK_FORK,     /* being started to running for the first time */
-    LULL_TRACK_RESPONSE, /* the interrupt that wakes, itself or by a softirq, to running */
+    LULL_TRACK_RESPONSE, /* the interrupt that wakes, itself, by a softirq or a thread, to running */
     LULL_TRACK_SYSCALL,  /* start to end of a system call, whether it waited or not */
     /* From here on no waits. */
     LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
@@ -336,6 +336,7 @@ struct lull_track_stack {
 struct lull_track_record {
     uint32_t rule, flags;
     uint64_t since_ns, woken_ns, end_ns; /* woken_ns 0: not seen */
+    uint64_t irq_ns;                     /* of a response: when the interrupt came */
     uint32_t tid, tgid, uid, cpu;
     char comm[LULL_TRACK_COMM];
     int32_t call;

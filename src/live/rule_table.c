@@ -17,8 +17,8 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help = "from being started, by fork or clone, to running for the first time",
      .measure = LULL_TRACK_FORK},
     {.name = "response",
-     .help = "from the start of the interrupt that wakes a task to when that runs; response(36): "
-             "of that line, or by a softirq that it raised",
+     .help = "from the start of the interrupt that wakes a task, itself, by a softirq or by its "
+             "thread, to when that runs; response(36): of that line",
      .measure = LULL_TRACK_RESPONSE,
      .argument = LULL_TRACK_IRQ_NUMBER},
     {.name = "futex",

@@ -5,17 +5,10 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-#include "live/ftrace/model.h"
 #include "live/ftrace/pages.h"
-#include "lines.h"
-#include "ring_made.h"
-
-#define MS UINT64_C(1000000)
-#define T0 (1000 * MS)
+#include "story.h"
 
 /* ---- pages ---- */
-
-enum { CPUS = 3 };
 
 struct queue {
     struct made_page page[CPUS][64];
@@ -124,109 +117,6 @@ static void test_losses(void)
 
 /* ---- a story ---- */
 
-struct story {
-    struct lull_track_rule *rule[LULL_TRACK_RULES];
-    struct lull_tracker_question question;
-    struct lull_ftrace_events *events;
-    struct lull_ftrace_model *model;
-    GArray *records; /* struct lull_track_record: what alarms said */
-    GArray *parts;   /* uint32_t: of each alarm */
-};
-
-static void take_alarm(void *user, const struct lull_track_alarm *alarm)
-{
-    struct story *story = user;
-    g_array_append_val(story->records, *alarm->record);
-    g_array_append_val(story->parts, alarm->n_parts);
-}
-
-static void begin(struct story *story, const char *const *rules, bool has_sums)
-{
-    *story =
-        (struct story){.records = g_array_new(FALSE, FALSE, sizeof(struct lull_track_record)),
-                       .parts = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
-                       .question = {.rules = (const struct lull_track_rule *const *)story->rule,
-                                    .alarm = take_alarm,
-                                    .user = story,
-                                    .has_sums = has_sums}};
-    for (; rules[story->question.n_rules]; story->question.n_rules++) {
-        GError *error = NULL;
-        story->rule[story->question.n_rules] =
-            lull_track_rule_parse(rules[story->question.n_rules], &error);
-        g_assert_no_error(error);
-    }
-    story->model = lull_ftrace_model_new(&story->question, CPUS);
-    lull_ftrace_model_set_calls(story->model, LULL_FTRACE_ALL_CALLS);
-    story->events = lull_ftrace_events_new(~0u, ~0u, made_format, NULL, NULL);
-    g_assert_nonnull(story->events);
-}
-
-static void end(struct story *story)
-{
-    for (uint32_t i = 0; i < story->question.n_rules; i++) {
-        lull_track_rule_free(story->rule[i]);
-    }
-    lull_ftrace_model_free(story->model);
-    lull_ftrace_events_free(story->events);
-    g_array_unref(story->records);
-    g_array_unref(story->parts);
-}
-
-static void take(struct story *story, uint64_t ns, uint32_t cpu, enum lull_ftrace_kind kind,
-                 const uint8_t *bytes, uint32_t size)
-{
-    const struct lull_format_record record = {.data = bytes, .size = size};
-    struct lull_ftrace_fields fields;
-    const struct lull_ftrace_event event = {
-        .kind = lull_ftrace_events_load(story->events, &record, &fields),
-        .ns = ns,
-        .cpu = cpu,
-        .fields = &fields};
-    g_assert_cmpint(event.kind, ==, kind);
-    lull_ftrace_model_take(story->model, &event);
-}
-
-static void change(struct story *story, uint64_t ns, uint32_t cpu, uint32_t prev, const char *comm,
-                   uint64_t state, uint32_t next, const char *next_comm)
-{
-    uint8_t record[256];
-    const uint32_t kind = LULL_FTRACE_SWITCH, size = made_record(record, kind, prev, 0);
-    made_set(record, kind, "prev_pid", prev);
-    made_set(record, kind, "prev_state", state);
-    made_set(record, kind, "next_pid", next);
-    made_text(record, kind, "prev_comm", comm);
-    made_text(record, kind, "next_comm", next_comm);
-    take(story, ns, cpu, kind, record, size);
-}
-
-/* An event with one number. */
-static void tell(struct story *story, uint64_t ns, uint32_t cpu, enum lull_ftrace_kind kind,
-                 uint32_t tid, const char *name, uint64_t value, uint8_t flags)
-{
-    uint8_t record[256];
-    const uint32_t size = made_record(record, kind, tid, flags);
-    if (name) {
-        made_set(record, kind, name, value);
-    }
-    take(story, ns, cpu, kind, record, size);
-}
-
-static void wake(struct story *story, uint64_t ns, uint32_t cpu, uint32_t by, uint32_t tid)
-{
-    tell(story, ns, cpu, LULL_FTRACE_WAKING, by, "pid", tid, 0);
-}
-
-static void start_task(struct story *story, uint64_t ns, uint32_t tid, uint32_t parent,
-                       uint64_t flags, const char *comm)
-{
-    uint8_t record[256];
-    const uint32_t kind = LULL_FTRACE_NEWTASK, size = made_record(record, kind, parent, 0);
-    made_set(record, kind, "pid", tid);
-    made_set(record, kind, "clone_flags", flags);
-    made_text(record, kind, "comm", comm);
-    take(story, ns, 0, kind, record, size);
-}
-
 static void tell_request(struct story *story, uint64_t ns, enum lull_ftrace_kind kind,
                          uint64_t sector, uint32_t n, const char *does)
 {
@@ -238,15 +128,6 @@ static void tell_request(struct story *story, uint64_t ns, enum lull_ftrace_kind
     made_text(record, kind, "rwbs", does);
     take(story, ns, 0, kind, record, size);
 }
-
-static const struct lull_track_record *alarm_at(const struct story *story, uint32_t i)
-{
-    g_assert_cmpuint(i, <, story->records->len);
-    return &g_array_index(story->records, struct lull_track_record, i);
-}
-
-/* Tasks that no machine has, so that /proc knows nothing of them. */
-enum { A = 40000001, B, C, D };
 
 static void tell_stack(struct story *story, uint64_t ns, uint32_t cpu, uint32_t tid,
                        const uint64_t *frames, uint32_t n, uint32_t n_said)
@@ -539,89 +420,6 @@ static void test_requests(void)
     end(&story);
 }
 
-static void test_interrupts(void)
-{
-    const uint32_t line = line_from(7), other = line_from(line + 1);
-    g_autofree char *handler = g_strdup_printf("irq(%u) > 1ms", line);
-    g_autofree char *response_of = g_strdup_printf("response(%u) > 8ms", line);
-    g_autofree char *response_of_other = g_strdup_printf("response(%u) > 0ns", other);
-    const char *const rules[] = {handler,     "softirq > 1ms",   "raise > 1ms", "response > 1ms",
-                                 response_of, response_of_other, NULL};
-    struct story story;
-    begin(&story, rules, false);
-    change(&story, T0, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", line, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 2 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 3 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", line, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 4 * MS, 0, LULL_FTRACE_SOFTIRQ_ENTRY, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
-    /* Another line, in the softirq, with a short handler. */
-    tell(&story, T0 + 5 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 7 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
-    uint8_t record[256];
-    const uint32_t size = made_record(record, LULL_FTRACE_TCP_PROBE, B, LULL_FTRACE_IN_SOFTIRQ);
-    uint32_t room;
-    made_set(record, LULL_FTRACE_TCP_PROBE, "family", AF_INET);
-    made_set(record, LULL_FTRACE_TCP_PROBE, "dport", 5432);
-    made_set(record, LULL_FTRACE_TCP_PROBE, "sport", 40000);
-    memcpy(made_at(record, LULL_FTRACE_TCP_PROBE, "daddr", &room) + 4, "\12\11\0\3", 4);
-    take(&story, T0 + 7 * MS, 0, LULL_FTRACE_TCP_PROBE, record, size);
-    tell(&story, T0 + 8 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_SOFTIRQ);
-    tell(&story, T0 + 9 * MS, 0, LULL_FTRACE_SOFTIRQ_EXIT, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
-    change(&story, T0 + 10 * MS, 0, B, "b", 0, A, "a");
-    const struct {
-        uint32_t rule, number;
-        uint64_t since_ms, end_ms;
-    } wanted[] = {{0, line, 1, 3}, {2, 3, 1, 4}, {1, 3, 4, 9}};
-    g_assert_cmpuint(story.records->len, ==, 5);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
-        const struct lull_track_record *alarm = alarm_at(&story, i);
-        g_assert_cmpuint(alarm->rule, ==, wanted[i].rule);
-        g_assert_cmpuint(alarm->hop[0].a, ==, wanted[i].number);
-        g_assert_cmpuint(alarm->since_ns, ==, T0 + wanted[i].since_ms * MS);
-        g_assert_cmpuint(alarm->end_ns, ==, T0 + wanted[i].end_ms * MS);
-        g_assert_cmpuint(alarm->tid, ==, B);
-    }
-    const struct lull_track_record *response = alarm_at(&story, 3);
-    g_assert_cmpuint(response->rule, ==, 3);
-    g_assert_cmpuint(response->hop[0].kind, ==, LULL_TRACK_HOP_PACKET);
-    g_assert_cmpuint(response->hop[0].a, ==, 5432);
-    g_assert_cmpuint(response->hop[0].b, ==, 40000);
-    /* The line raised the softirq first; the other only interrupted that. */
-    g_assert_cmpuint(response->hop[0].start_ns, ==, T0 + 1 * MS);
-    g_assert_cmpuint(alarm_at(&story, 4)->rule, ==, 4);
-    g_assert_cmpuint(alarm_at(&story, 4)->hop[0].start_ns, ==, T0 + 1 * MS);
-    g_assert_cmpint(memcmp(response->hop[0].address, "\12\11\0\3", 4), ==, 0);
-    /* An interrupt that no event names is none of the task that it interrupts. */
-    change(&story, T0 + 11 * MS, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 12 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_HARDIRQ);
-    change(&story, T0 + 14 * MS, 0, B, "b", 0, A, "a");
-    g_assert_cmpuint(story.records->len, ==, 6);
-    g_assert_cmpuint(alarm_at(&story, 5)->hop[0].kind, ==, LULL_TRACK_HOP_INTERRUPT);
-    /* The softirq is raised again, by nobody's handler: who is woken in it was woken by no line. */
-    change(&story, T0 + 15 * MS, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 15 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, 0);
-    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_SOFTIRQ_ENTRY, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
-    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_SOFTIRQ);
-    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_SOFTIRQ_EXIT, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
-    change(&story, T0 + 18 * MS, 0, B, "b", 0, A, "a");
-    g_assert_cmpuint(story.records->len, ==, 7);
-    g_assert_cmpuint(alarm_at(&story, 6)->rule, ==, 3);
-    g_assert_cmpuint(alarm_at(&story, 6)->hop[0].start_ns, ==, T0 + 16 * MS);
-    /* A timer after the handler of the other line, which is over. */
-    change(&story, T0 + 19 * MS, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_ENTRY, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_EXIT, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);
-    change(&story, T0 + 23 * MS, 0, B, "b", 0, A, "a");
-    g_assert_cmpuint(story.records->len, ==, 8);
-    g_assert_cmpuint(alarm_at(&story, 7)->rule, ==, 3);
-    g_assert_cmpuint(alarm_at(&story, 7)->hop[0].start_ns, ==, T0 + 21 * MS);
-    end(&story);
-}
-
 /* A rule with "worst" says each record once; a short wait is not one. */
 static void test_worst(void)
 {
@@ -738,7 +536,6 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/kinds", test_kinds);
     g_test_add_func("/live/ftrace/workers", test_workers);
     g_test_add_func("/live/ftrace/requests", test_requests);
-    g_test_add_func("/live/ftrace/interrupts", test_interrupts);
     g_test_add_func("/live/ftrace/worst", test_worst);
     g_test_add_func("/live/ftrace/calls", test_calls);
     g_test_add_func("/live/ftrace/given-up", test_given_up);

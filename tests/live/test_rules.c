@@ -410,13 +410,14 @@ static void test_response(void)
     struct lull_track_record record = sound_record();
     struct lull_track_alarm alarm;
     record.hop[0] = (struct lull_track_hop){.kind = LULL_TRACK_HOP_TIMER, .start_ns = 39 * MS};
+    record.irq_ns = 39 * MS;
     g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
     g_assert_cmpint(alarm.start_ns, ==, 39 * MS);
     check_part(&alarm, 0, 10, 40);
-    record.hop[0].start_ns = 9 * MS;
+    record.irq_ns = 9 * MS;
     g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
     g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
-    record.hop[0].start_ns = UINT64_MAX;
+    record.irq_ns = UINT64_MAX;
     g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
     g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
     lull_track_rule_free(rule);

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 from lib.running import Running
+from live.ftraced import Ftrace
 from live.tracked import LULL, PROGRAM, Stamp, has_event, inside, lull_track, names, track_once, why_not
 from tap import Tap
 
@@ -251,44 +252,6 @@ PAIRS = {
     "reclaim": ("vmscan/mm_vmscan_memcg_reclaim_begin", "vmscan/mm_vmscan_memcg_reclaim_end", None),
     "timer": ("timer/hrtimer_start", "timer/hrtimer_expire_entry", r"hrtimer=(\w+) function=hrtimer_wakeup"),
 }
-LINE = re.compile(r"^ .*-(\d+) +\[\d+\] \S+ +(\d+)\.(\d+): (\w+): (.*)$", re.M)
-
-
-class Ftrace:
-    """These events in an instance of its own, on CLOCK_MONOTONIC."""
-
-    def __init__(self, events):
-        self.folder = f"/sys/kernel/tracing/instances/lull-test-{os.getpid()}"
-        os.mkdir(self.folder)
-        try:
-            for name, value in ("trace_clock", "mono"), *((f"events/{event}/enable", "1") for event in events):
-                self.write(name, value)
-        except OSError:
-            self.end()
-            raise
-
-    def write(self, name, value):
-        with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
-            file.write(value)
-
-    def lines(self):
-        """When, which event, which task, and its text."""
-        self.write("tracing_on", "0")
-        with open(os.path.join(self.folder, "trace"), encoding="utf-8", errors="replace") as file:
-            text = file.read()
-        return [(int(f[1]) * 10**9 + int(f[2].ljust(9, "0")), f[3], f[0], f[4]) for f in LINE.findall(text)]
-
-    def lost(self):
-        """Events that were overwritten."""
-        folder = os.path.join(self.folder, "per_cpu")
-        lost = 0
-        for cpu in os.listdir(folder):
-            with open(os.path.join(folder, cpu, "stats"), encoding="ascii") as file:
-                lost += int(re.search(r"^overrun: (\d+)", file.read(), re.M)[1])
-        return lost
-
-    def end(self):
-        os.rmdir(self.folder)
 
 
 def pairs_of(kind, lines):
@@ -296,7 +259,7 @@ def pairs_of(kind, lines):
     first, last, pattern = PAIRS[kind]
     first, last = first.split("/")[1], last.split("/")[1]
     started, pairs = {}, []
-    for when, event, tid, text in lines:
+    for when, event, tid, text, *_ in lines:
         found = re.search(pattern, text) if pattern else None
         if event not in (first, last) or (pattern and not found):
             continue

@@ -113,7 +113,7 @@ class Machine:
             file.write(script)
         words = ["nice", "-n", str(nice), "qemu-system-x86_64", "-machine", "q35", "-accel", accelerator, "-cpu", "max", "-m", "1500", "-nographic",
                  "-no-reboot", "-net", "none", "-kernel", self.kernel, "-initrd", self.initrd, *more, "-append",
-                 f"console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable modules={self.root}/lib/modules"]
+                 f"console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check modules={self.root}/lib/modules"]
         for tag, path, options in (("host", "/", ",readonly=on"), ("out", out, "")):
             words += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap{options}"]
         try:
@@ -144,6 +144,20 @@ class Newer(Machine):
         run("apt-get", "download", f"linux-image-{min(names)}-amd64", cwd=packages)
         for package in os.listdir(packages):
             run("dpkg-deb", "-x", os.path.join(packages, package), self.root)
+
+
+class Realtime(Machine):
+    """With the newest kernel of this release with PREEMPT_RT: it handles interrupts and softirqs in threads."""
+
+    def fetch(self):
+        names = re.findall(r"^linux-image-(6\.1\.\S+-rt-amd64)$", run("apt-cache", "pkgnames"), re.M)
+        packages = os.path.join(self.place, "packages")
+        os.makedirs(packages, exist_ok=True)
+        name = max(names, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+        run("apt-get", "download", f"linux-image-{name}", cwd=packages)
+        for package in os.listdir(packages):
+            run("dpkg-deb", "-x", os.path.join(packages, package), self.root)
+
 
 
 def libraries_of(path):

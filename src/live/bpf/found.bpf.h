@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The state of a task, and what tasks did when tracking began, which no event tells. */
+/* What tasks did when tracking began, which no event tells. */
 #ifndef LULL_LIVE_FOUND_BPF_H
 #define LULL_LIVE_FOUND_BPF_H
 
 #include "slots.bpf.h"
-
-static __always_inline uint32_t state_of(const struct task_struct *task)
-{
-    const uint32_t state = task->__state;
-    /* An idle task of the kernel's is in no D that anybody means. */
-    return state & TASK_NOLOAD ? state & ~LULL_TRACK_STATE_D : state;
-}
 
 /* Called for each task once all is attached: what it does, unless an event has said so by now. */
 SEC("iter/task")

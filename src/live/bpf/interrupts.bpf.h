@@ -4,7 +4,7 @@
 #ifndef LULL_LIVE_INTERRUPTS_BPF_H
 #define LULL_LIVE_INTERRUPTS_BPF_H
 
-#include "slots.bpf.h"
+#include "threads.bpf.h"
 
 /* ---- interrupts ---- */
 
@@ -18,17 +18,22 @@ static __always_inline struct lull_track_hop *frame_at(struct context *context, 
     return &context->frame[i & (LULL_TRACK_NESTED - 1)];
 }
 
-static __always_inline void enter(uint32_t kind, uint32_t number)
+static __always_inline void push(struct context *context, uint32_t kind, uint32_t number)
 {
-    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    if (!context) {
-        return;
-    }
+    context->thread = 0;
     struct lull_track_hop *frame = frame_at(context, context->depth++);
     if (frame) {
         frame->start_ns = bpf_ktime_get_ns();
         frame->kind = kind;
         frame->a = number;
+    }
+}
+
+static __always_inline void enter(uint32_t kind, uint32_t number)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (context) {
+        push(context, kind, number);
     }
 }
 
@@ -51,11 +56,6 @@ static __always_inline struct lull_track_hop *frame_now(void)
 }
 
 /* ---- which interrupt it was, for rules about responses ---- */
-
-static __always_inline bool has_responses(void)
-{
-    return config.measures & 1u << LULL_TRACK_RESPONSE;
-}
 
 /* The frame that was entered last is for that interrupt. */
 static __always_inline void attribute(struct irq_cause *cause, const struct context *context,
@@ -91,21 +91,26 @@ static __always_inline bool is_cause(const struct irq_cause *cause, const struct
     return cause->irq && cause->depth == context->depth;
 }
 
-/* For which interrupt somebody is woken now. */
-static __always_inline void find_cause(struct lull_track_slot *slot)
+/* For which interrupt the CPU does what it does now: in its handler, in a softirq that it raised, or in its thread.
+ * False: for none that is known. */
+static __always_inline bool find_cause(struct irq_cause *cause)
 {
     const struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    slot->irq = 0;
-    if (!context || !context->depth) {
-        return;
+    if (!context) {
+        return false;
+    }
+    if (!context->depth) {
+        return find_served_irq(cause);
     }
     if (is_cause(&context->handler, context)) {
-        slot->irq = context->handler.irq;
-        slot->irq_ns = context->handler.since;
-    } else if (is_cause(&context->softirq, context)) {
-        slot->irq = context->softirq.irq;
-        slot->irq_ns = context->softirq.since;
+        *cause = context->handler;
+        return true;
     }
+    if (is_cause(&context->softirq, context)) {
+        *cause = context->softirq;
+        return true;
+    }
+    return false;
 }
 
 /* ---- rules about interrupts ---- */
@@ -151,87 +156,81 @@ int BPF_PROG(irq_entry, int irq)
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_exit, int irq)
+int BPF_PROG(irq_exit, int irq, const struct irqaction *action, int result)
 {
+    const struct lull_track_hop *frame = frame_now();
+    const uint64_t since = frame ? frame->start_ns : bpf_ktime_get_ns();
     leave_measured(LULL_TRACK_IRQ, LULL_TRACK_HOP_IRQ, irq);
+    if (result & IRQ_WAKE_THREAD) {
+        hand_over(action, irq, since);
+    }
     return 0;
 }
 
-/* By vector: when it was raised on this CPU; 0: it has been entered since. Likewise which interrupt's handler raised
- * it first. */
-struct raised {
-    uint64_t since[MOST_VECTORS];
-    struct irq_cause by[MOST_VECTORS];
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct raised);
-} raises SEC(".maps");
-
-static __always_inline uint64_t *raised_at(uint32_t vector)
+static __always_inline struct raise *raise_in(struct context *context, uint32_t vector)
 {
-    struct raised *raised = bpf_map_lookup_elem(&raises, &zero);
-    if (!raised || vector >= MOST_VECTORS) {
+    if (!context || vector >= MOST_VECTORS) {
         return NULL;
     }
     asm volatile("" : "+r"(vector));
-    return &raised->since[vector & (MOST_VECTORS - 1)];
+    return &context->raise[vector & (MOST_VECTORS - 1)];
 }
 
-static __always_inline struct irq_cause *raised_by(uint32_t vector)
+/* Of this CPU, or NULL. */
+static __always_inline struct raise *raise_of(uint32_t vector)
 {
-    struct raised *raised = bpf_map_lookup_elem(&raises, &zero);
-    if (!raised || vector >= MOST_VECTORS) {
-        return NULL;
-    }
-    asm volatile("" : "+r"(vector));
-    return &raised->by[vector & (MOST_VECTORS - 1)];
+    return raise_in(bpf_map_lookup_elem(&contexts, &zero), vector);
 }
 
-static __always_inline void keep_cause(uint32_t vector)
+/* No task raises softirqs of timers and of the scheduler: those are raised in interrupts, also in some that no
+ * tracepoint names. */
+static __always_inline bool may_be_tasks(const struct context *context, uint32_t vector)
 {
-    const struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    struct irq_cause *by = raised_by(vector);
-    if (context && by && !by->irq && context->depth && is_cause(&context->handler, context)) {
-        *by = context->handler;
-    }
+    return !context->depth && !((TIMER_SOFTIRQS | 1 << SCHED_SOFTIRQ) >> vector & 1);
 }
 
-/* The softirq that was entered last. */
-static __always_inline void attribute_softirq(uint32_t vector)
+/* What was raised first of those vectors, bits; MOST_VECTORS: nothing. */
+static __always_inline uint32_t first_raised(const struct context *context, uint32_t vectors)
 {
-    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    struct irq_cause *by = raised_by(vector);
-    if (context && by) {
-        attribute(&context->softirq, context, by->since, by->irq);
-        by->irq = 0;
+    uint32_t first = MOST_VECTORS;
+    uint64_t since = UINT64_MAX;
+    for (uint32_t i = 0; i < NR_SOFTIRQS; i++) {
+        const uint64_t when = context->raise[i].since;
+        if (vectors & 1u << i && when && when < since) {
+            since = when;
+            first = i;
+        }
     }
+    return first;
 }
 
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(softirq_raised, unsigned int vector)
 {
-    uint64_t *since = raised_at(vector);
-    if (since && *since == 0) {
-        *since = bpf_ktime_get_ns();
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    struct raise *raise = raise_in(context, vector);
+    if (!context || !raise) {
+        return 0;
     }
-    if (has_responses()) {
-        keep_cause(vector);
+    if (!raise->since) {
+        raise->since = bpf_ktime_get_ns();
+        raise->id = may_be_tasks(context, vector) ? bpf_get_current_pid_tgid() : 0;
+        raise->raiser = raise->id ? bpf_get_current_task() : 0;
+    }
+    if (has_responses() && !raise->by.irq) {
+        find_cause(&raise->by);
     }
     return 0;
 }
 
-static __always_inline void measure_raise(uint32_t vector)
+static __always_inline uint32_t kind_of_softirq(uint32_t vector)
 {
-    uint64_t *since = raised_at(vector);
-    if (!since || *since == 0) { /* it was raised before tracking began */
-        return;
-    }
-    struct happened raise = {.measure = LULL_TRACK_RAISE, .number = vector, .since = *since};
-    *since = 0;
+    return TIMER_SOFTIRQS >> vector & 1 ? LULL_TRACK_HOP_TIMER : LULL_TRACK_HOP_SOFTIRQ;
+}
+
+static __always_inline void measure_raise(uint32_t vector, uint64_t since)
+{
+    struct happened raise = {.measure = LULL_TRACK_RAISE, .number = vector, .since = since};
     raise.hop.kind = LULL_TRACK_HOP_SOFTIRQ;
     raise.hop.a = vector;
     judge_interruption(&raise);
@@ -240,14 +239,19 @@ static __always_inline void measure_raise(uint32_t vector)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_entry, unsigned int vector)
 {
-    if (config.measures & 1u << LULL_TRACK_RAISE) {
-        measure_raise(vector);
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    struct raise *raise = raise_in(context, vector);
+    if (!context || !raise) {
+        return 0;
     }
-    enter(vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
-                                                               : LULL_TRACK_HOP_SOFTIRQ,
-          vector);
+    if (config.measures & 1u << LULL_TRACK_RAISE && raise->since) {
+        measure_raise(vector, raise->since);
+    }
+    raise->since = 0;
+    push(context, kind_of_softirq(vector), vector);
     if (has_responses()) {
-        attribute_softirq(vector);
+        attribute(&context->softirq, context, raise->by.since, raise->by.irq);
+        raise->by.irq = 0;
     }
     return 0;
 }

@@ -56,6 +56,13 @@ struct task_struct {
     char comm[16];
 };
 
+/* What is to be done in an interrupt. */
+struct irqaction {
+    struct task_struct *thread; /* or NULL */
+    struct irqaction *secondary;
+    unsigned long thread_flags;
+};
+
 /* What a program over all tasks is given. */
 struct bpf_iter__task {
     union {
@@ -176,9 +183,15 @@ enum {
         0x4000, /* and others, as vhost's; of kernels that have struct kernel_clone_args.user_worker */
     PF_KTHREAD = 0x00200000,
     TS_COMPAT = 0x2,
+    TASK_NORMAL = 0x3, /* it sleeps, and wake_up_process() wakes it */
     TIMER_SOFTIRQ = 1,
+    SCHED_SOFTIRQ = 7,
     HRTIMER_SOFTIRQ = 8,
-    MOST_VECTORS = 16, /* of softirqs; there are ten */
+    TIMER_SOFTIRQS = 1 << TIMER_SOFTIRQ | 1 << HRTIMER_SOFTIRQ,
+    NR_SOFTIRQS = 10,
+    MOST_VECTORS = 16,   /* the next power of two */
+    IRQ_WAKE_THREAD = 2, /* what a handler returns */
+    IRQTF_RUNTHREAD = 1, /* of irqaction.thread_flags */
     REQ_OP_MASK = 0xff,
     REQ_OP_WRITE = 1,
     REQ_OP_DRV_IN = 34, /* of programs that speak to the disk themselves */

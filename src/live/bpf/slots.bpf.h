@@ -30,12 +30,25 @@ struct irq_cause {
     uint32_t depth; /* of the handler's, or the softirq's, frame */
 };
 
+/* A softirq that is raised, on this CPU. */
+struct raise {
+    uint64_t since; /* for the first time since it was entered; 0: it is not */
+    uint64_t raiser,
+        id; /* the task that did: struct task_struct *, and pid and tid; 0: none, an interrupt did */
+    struct irq_cause
+        by; /* with rules about responses: the first interrupt for which it was raised since */
+};
+
 /* The interrupts that a CPU is in. */
 struct context {
     uint32_t depth;
     uint32_t running;                  /* 1 + the task that came last; 0: not known */
     struct irq_cause handler, softirq; /* with rules about responses */
+    uint64_t thread; /* struct task_struct *: the handler that was left last wakes it; 0: none */
+    uint64_t thread_since; /* when that handler started */
+    uint32_t thread_irq, pad;
     struct lull_track_hop frame[LULL_TRACK_NESTED];
+    struct raise raise[MOST_VECTORS];
 };
 
 struct {
@@ -74,6 +87,11 @@ struct {
 } histograms SEC(".maps");
 
 static const uint32_t zero;
+
+static __always_inline bool has_responses(void)
+{
+    return config.measures & 1u << LULL_TRACK_RESPONSE;
+}
 
 /* 0 up to 1 us, 1 up to 2 us, 2 up to 4 us … */
 static __always_inline uint32_t bucket_of(uint64_t ns)
@@ -210,6 +228,13 @@ static __always_inline void copy_own_comm(char comm[LULL_TRACK_COMM])
     } else {
         bpf_get_current_comm(comm, LULL_TRACK_COMM);
     }
+}
+
+static __always_inline uint32_t state_of(const struct task_struct *task)
+{
+    const uint32_t state = task->__state;
+    /* An idle task of the kernel's is in no D that anybody means. */
+    return state & TASK_NOLOAD ? state & ~LULL_TRACK_STATE_D : state;
 }
 
 /* Whether its waits count. */

@@ -26,20 +26,21 @@ int BPF_PROG(waking, const struct task_struct *task)
         return 0;
     }
     const uint64_t now = bpf_ktime_get_ns();
+    const uint32_t left_by = slot->since && slot->woken ? LEFT_BY_NONE : find_left_by(task);
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
-        keep_early(slot->tid, now);
+        keep_early(slot->tid, now, left_by);
         slot->early_ns = now;
         slot->flags &= ~LULL_TRACK_WAS_QUEUED;
         slot->flags |= task->on_rq ? LULL_TRACK_WAS_QUEUED : 0;
     } else if (slot->woken == 0) {
-        explain(slot->hop);
+        explain(slot->hop, left_by);
         slot->begin = now;
         slot->woken = now;
     } else {
         return 0;
     }
     if (has_responses()) {
-        find_cause(slot);
+        note_cause(slot, task, left_by);
     }
     if (slot->woken == now) {
         if (config.stacks & LULL_TRACK_WAKER_STACK && now - slot->since > config.least_ns &&
@@ -57,7 +58,8 @@ int BPF_PROG(started, const struct task_struct *task)
     if (!slot) {
         return 0;
     }
-    explain(slot->hop);
+    explain(slot->hop, LEFT_BY_NONE);
+    slot->irq = 0;
     slot->since = slot->woken = slot->begin = bpf_ktime_get_ns();
     slot->state = 0;
     slot->flags |= LULL_TRACK_IS_NEW;
@@ -124,7 +126,9 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
     const uint32_t state = wait->slot->state;
     uint64_t from = wait->slot->since;
     if (rule->measure == LULL_TRACK_RESPONSE) {
-        if ((!state && !is_new) || !wait->woken || wait->slot->hop[0].kind <= LULL_TRACK_HOP_TASK ||
+        const bool is_by_interrupt =
+            wait->slot->hop[0].kind > LULL_TRACK_HOP_TASK || wait->slot->irq;
+        if ((!state && !is_new) || !wait->woken || !is_by_interrupt ||
             (rule->has_number && rule->number + 1 != wait->slot->irq)) {
             return false;
         }
@@ -262,9 +266,7 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
-    if (config.rule[i].measure == LULL_TRACK_RESPONSE) {
-        record->hop[0].start_ns = response_from(slot);
-    }
+    record->irq_ns = config.rule[i].measure == LULL_TRACK_RESPONSE ? response_from(slot) : 0;
     record->cookie[0] = '\0';
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     take_groups(task, record->group);
@@ -574,6 +576,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     }
     count->switches++;
     context->depth = 0;
+    context->thread = 0;
     const uint32_t running = context->running;
     const bool was_seen = !running || running == 1 + (uint32_t)prev->pid;
     context->running = 1 + (uint32_t)next->pid;

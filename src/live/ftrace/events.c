@@ -21,7 +21,7 @@ static const struct event {
     uint32_t with; /* by that bit */
 } table[LULL_FTRACE_KINDS] = {
     [LULL_FTRACE_IRQ_EXIT] =
-        {"irq", "irq_handler_exit", LULL_FTRACE_WAITS | BIT(IRQ), false, {"irq"}, {NULL}},
+        {"irq", "irq_handler_exit", LULL_FTRACE_WAITS | BIT(IRQ), false, {"irq", "ret"}, {NULL}},
     [LULL_FTRACE_SOFTIRQ_EXIT] =
         {"irq", "softirq_exit", LULL_FTRACE_WAITS | SOFTIRQS, false, {"vec"}, {NULL}},
     [LULL_FTRACE_TIMER_EXIT] =
@@ -31,7 +31,7 @@ static const struct event {
     [LULL_FTRACE_SOFTIRQ_ENTRY] =
         {"irq", "softirq_entry", LULL_FTRACE_WAITS | SOFTIRQS, false, {"vec"}, {NULL}},
     [LULL_FTRACE_SOFTIRQ_RAISE] =
-        {"irq", "softirq_raise", BIT(RAISE) | BIT(RESPONSE), false, {"vec"}, {NULL}},
+        {"irq", "softirq_raise", LULL_FTRACE_WAITS | BIT(RAISE), false, {"vec"}, {NULL}},
     [LULL_FTRACE_TIMER_ENTRY] =
         {"timer", "hrtimer_expire_entry", LULL_FTRACE_WAITS, true, {NULL}, {NULL}},
     [LULL_FTRACE_BLOCK_MERGE] = {"block", "block_rq_merge", BIT(QUEUE), true, REQUEST},

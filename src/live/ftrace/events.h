@@ -8,7 +8,7 @@
 
 /* In comments: what `number` and `text` hold. */
 enum lull_ftrace_kind {
-    LULL_FTRACE_IRQ_EXIT, /* number */
+    LULL_FTRACE_IRQ_EXIT, /* number, what the handler returned */
     LULL_FTRACE_SOFTIRQ_EXIT,
     LULL_FTRACE_TIMER_EXIT,
     LULL_FTRACE_IRQ_ENTRY,     /* number */

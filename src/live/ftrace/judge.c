@@ -89,7 +89,7 @@ static bool is_measured(const struct lull_ftrace_model *model, uint32_t i,
         is_meant = wait->is_call;
         break;
     case LULL_TRACK_RESPONSE:
-        is_meant = is_woken && slot->hop[0].kind > LULL_TRACK_HOP_TASK &&
+        is_meant = is_woken && (slot->hop[0].kind > LULL_TRACK_HOP_TASK || slot->irq) &&
                    (!rule->has_number || rule->number + 1 == slot->irq);
         from = MAX(from, response_from(slot));
         break;
@@ -184,7 +184,7 @@ static void report(struct lull_ftrace_model *model, uint32_t i, const struct lul
         memcpy(record.hop, task->slot.hop, sizeof record.hop);
     }
     if (model->rule[i].measure == LULL_TRACK_RESPONSE) {
-        record.hop[0].start_ns = response_from(&task->slot);
+        record.irq_ns = response_from(&task->slot);
     }
     if (!wait->is_call && task->stack && task->stack_ns == wait->since) {
         record.kernel = *task->stack;

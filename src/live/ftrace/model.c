@@ -20,24 +20,12 @@ enum {
 
 /* ---- wakers ---- */
 
-/* Who wakes now, and who had woken that one before. */
-static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
-                    struct lull_track_hop chain[LULL_TRACK_HOPS])
+/* A task wakes, and so do those who had woken it before. */
+static void explain_task(struct lull_ftrace_model *model, uint32_t tid,
+                         struct lull_track_hop chain[LULL_TRACK_HOPS])
 {
-    const struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
-    const uint32_t tid = (uint32_t)event->fields->tid;
-    const bool is_interrupt =
-        event->fields->flags & (LULL_FTRACE_IN_HARDIRQ | LULL_FTRACE_IN_SOFTIRQ);
-    memset(chain, 0, LULL_TRACK_HOPS * sizeof *chain);
-    if (cpu->depth > 0 && cpu->depth <= LULL_TRACK_NESTED) {
-        chain[0] = cpu->frame[cpu->depth - 1];
-        return;
-    }
-    chain[0].kind = tid && !is_interrupt ? LULL_TRACK_HOP_TASK : LULL_TRACK_HOP_INTERRUPT;
-    if (chain[0].kind == LULL_TRACK_HOP_INTERRUPT) { /* that no event names */
-        return;
-    }
     const struct lull_ftrace_task *waker = lull_ftrace_task_of(model, tid);
+    chain[0].kind = LULL_TRACK_HOP_TASK;
     chain[0].a = chain[0].b = tid;
     if (waker) {
         chain[0].a = waker->slot.tgid;
@@ -47,12 +35,42 @@ static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_ev
     }
 }
 
-static void find_cause(const struct lull_ftrace_model *model, uint32_t cpu,
-                       struct lull_track_slot *slot)
+/* Who wakes now, and who had woken that one before. */
+static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
+                    struct lull_track_hop chain[LULL_TRACK_HOPS])
 {
-    const struct lull_ftrace_cause *cause = lull_ftrace_cause_now(&model->cpus[cpu]);
-    slot->irq = cause ? cause->irq : 0;
-    slot->irq_ns = cause ? cause->since : 0;
+    const struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    const uint32_t tid = (uint32_t)event->fields->tid;
+    const bool is_interrupt =
+        event->fields->flags & (LULL_FTRACE_IN_HARDIRQ | LULL_FTRACE_IN_SOFTIRQ);
+    if (cpu->depth > 0 && cpu->depth <= LULL_TRACK_NESTED) {
+        chain[0] = cpu->frame[cpu->depth - 1];
+        return;
+    }
+    if (!tid || is_interrupt) { /* that no event names */
+        chain[0].kind = LULL_TRACK_HOP_INTERRUPT;
+        return;
+    }
+    explain_task(model, tid, chain);
+}
+
+/* Who wakes the task, and for which interrupt. */
+static void find_waker(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
+                       struct lull_ftrace_task *task, struct lull_track_hop chain[LULL_TRACK_HOPS])
+{
+    struct lull_ftrace_cause cause = {0};
+    memset(chain, 0, LULL_TRACK_HOPS * sizeof *chain);
+    const enum lull_ftrace_left left = lull_ftrace_left_to(model, event, task, &chain[0], &cause);
+    if (left == LULL_FTRACE_LEFT_BY_TASK) {
+        explain_task(model, chain[0].b, chain);
+    } else if (left == LULL_FTRACE_NOT_LEFT) {
+        explain(model, event, chain);
+        if (lull_ftrace_cause_now(model, event, &cause) && !model->cpus[event->cpu].depth) {
+            lull_ftrace_serve_along(task, &cause);
+        }
+    }
+    task->slot.irq = cause.irq;
+    task->slot.irq_ns = cause.since;
 }
 
 static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
@@ -66,14 +84,12 @@ static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event
     if (!slot || (slot->since && slot->woken)) {
         return;
     }
-    find_cause(model, event->cpu, slot);
+    find_waker(model, event, task, slot->since == 0 ? task->early : slot->hop);
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
-        explain(model, event, task->early);
         slot->early_ns = event->ns;
         slot->flags &= ~(uint32_t)LULL_TRACK_WAS_QUEUED;
         slot->flags |= slot->cpu == event->cpu ? LULL_TRACK_WAS_QUEUED : 0;
     } else {
-        explain(model, event, slot->hop);
         slot->begin = slot->woken = MAX(event->ns, slot->since);
     }
 }
@@ -85,7 +101,9 @@ static void start_task(struct lull_ftrace_model *model, const struct lull_ftrace
         return;
     }
     struct lull_track_slot *slot = &task->slot;
+    memset(slot->hop, 0, sizeof slot->hop);
     explain(model, event, slot->hop);
+    slot->irq = 0;
     slot->since = slot->woken = slot->begin = event->ns;
     slot->state = 0;
     slot->flags |= LULL_TRACK_IS_NEW;
@@ -199,6 +217,7 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
     struct lull_ftrace_task *task;
     model->counts.kernel.switches++;
     cpu->depth = 0;
+    cpu->thread.irq = 0;
     if (cpu->running && !was_seen) { /* that one left unseen, nobody knows when */
         task = lull_ftrace_task_find(model, cpu->running);
         if (task && task->slot.since == 0 && task->slot.cpu == event->cpu) {

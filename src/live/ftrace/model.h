@@ -21,11 +21,20 @@ struct lull_ftrace_task {
     struct lull_track_hop early[LULL_TRACK_HOPS]; /* who woke it before it had left the CPU */
     struct lull_track_stack *stack; /* where in the kernel it waits; NULL: never asked for */
     uint64_t stack_ns;              /* since when it waits there */
+    uint64_t serves_ns; /* of a thread of an interrupt: when the one came that woke it last */
+    uint32_t serves;    /* and 1 + its number; 0: none */
 };
 
 #define LULL_FTRACE_ANYBODY UINT32_MAX
 
-/* The interrupt that a handler is for, or that raised a softirq. */
+/* Vectors of softirqs; of bits. */
+enum {
+    LULL_FTRACE_TIMER_SOFTIRQ = 1,
+    LULL_FTRACE_HRTIMER_SOFTIRQ = 8,
+    LULL_FTRACE_TIMER_SOFTIRQS = 1 << LULL_FTRACE_TIMER_SOFTIRQ | 1 << LULL_FTRACE_HRTIMER_SOFTIRQ,
+};
+
+/* The interrupt that a handler is for, or its thread, or that raised a softirq. */
 struct lull_ftrace_cause {
     uint64_t since;
     uint32_t irq;   /* 1 + its number; 0: none */
@@ -38,9 +47,13 @@ struct lull_ftrace_cpu_state {
     uint32_t left;           /* who ran before; 0: the idle task, or not known */
     uint32_t frame_of;       /* the task that was there when the frames began */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
-    uint64_t raised[16];                    /* by vector; 0: not */
-    struct lull_ftrace_cause raised_by[16]; /* by vector: the first handler that raised it since */
+    uint64_t raised[16]; /* by vector; 0: not */
+    struct lull_ftrace_cause
+        raised_by[16];   /* by vector: the first interrupt for which it was raised since */
+    uint32_t raiser[16]; /* by vector: the task that raised it first; 0: none, an interrupt did */
     struct lull_ftrace_cause handler, softirq;
+    struct lull_ftrace_cause
+        thread; /* of the handler that was left last, if its thread is woken next; irq 0: it is not */
 };
 
 struct lull_ftrace_limit {
@@ -165,11 +178,40 @@ void lull_ftrace_observe(struct lull_ftrace_model *model, struct lull_track_hist
 
 /* ---- spans.c ---- */
 
-/* The interrupt in whose handler, or in a softirq that it raised, the CPU is; or NULL. */
-const struct lull_ftrace_cause *lull_ftrace_cause_now(const struct lull_ftrace_cpu_state *cpu);
+/* The interrupt in whose handler, or in a softirq that it raised, the CPU is, or in its thread. False: none. */
+bool lull_ftrace_cause_now(const struct lull_ftrace_model *model,
+                           const struct lull_ftrace_event *event, struct lull_ftrace_cause *cause);
 /* Interrupts and requests to disks. */
 void lull_ftrace_spans_take(struct lull_ftrace_model *model, const struct lull_ftrace_event *event);
 void lull_ftrace_spans_init(struct lull_ftrace_model *model);
+
+static inline uint32_t lull_ftrace_kind_of_softirq(uint32_t vector)
+{
+    return vector < 32 && LULL_FTRACE_TIMER_SOFTIRQS >> vector & 1 ? LULL_TRACK_HOP_TIMER
+                                                                   : LULL_TRACK_HOP_SOFTIRQ;
+}
+
+/* ---- threads.c ---- */
+
+/* The handler, which has started at `since`, has left the rest to its thread. */
+void lull_ftrace_hand_over(struct lull_ftrace_cpu_state *cpu, uint64_t since, uint32_t irq);
+/* What the task that runs does is for that interrupt, as it is its thread. False: it is none. */
+bool lull_ftrace_served_irq(const struct lull_ftrace_model *model,
+                            const struct lull_ftrace_event *event, struct lull_ftrace_cause *cause);
+/* A thread of that interrupt wakes the task: its second thread does the rest. */
+void lull_ftrace_serve_along(struct lull_ftrace_task *task, const struct lull_ftrace_cause *cause);
+
+enum lull_ftrace_left {
+    LULL_FTRACE_NOT_LEFT,
+    LULL_FTRACE_LEFT_BY_INTERRUPT, /* which `hop` says */
+    LULL_FTRACE_LEFT_BY_TASK,      /* whose tid `hop` has: it raised the softirq */
+};
+
+/* Who wakes the task, if it is one to which an interrupt has left something, and for which interrupt. */
+enum lull_ftrace_left lull_ftrace_left_to(struct lull_ftrace_model *model,
+                                          const struct lull_ftrace_event *event,
+                                          struct lull_ftrace_task *task, struct lull_track_hop *hop,
+                                          struct lull_ftrace_cause *cause);
 
 /* ---- sums.c ---- */
 

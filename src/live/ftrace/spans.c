@@ -6,7 +6,10 @@
 
 #include "live/ftrace/model.h"
 
-enum { TIMER_SOFTIRQ = 1, HRTIMER_SOFTIRQ = 8, SECTOR_BYTES = 512, MOST_REQUESTS = 10240 };
+/* Of what a handler returns: IRQ_WAKE_THREAD of linux/irqreturn.h. */
+enum { RET_WAKE_THREAD = 2 };
+
+enum { MOST_REQUESTS = 10240 };
 
 /* ---- interrupts ---- */
 
@@ -19,6 +22,7 @@ static void enter(struct lull_ftrace_model *model, const struct lull_ftrace_even
                   uint32_t kind, uint32_t number)
 {
     struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    cpu->thread.irq = 0;
     cpu->depth++;
     struct lull_track_hop *frame = frame_now(cpu);
     if (frame) {
@@ -41,11 +45,18 @@ static bool is_cause(const struct lull_ftrace_cause *cause, const struct lull_ft
     return cpu->depth > 0 && cause->irq && cause->depth == cpu->depth;
 }
 
-const struct lull_ftrace_cause *lull_ftrace_cause_now(const struct lull_ftrace_cpu_state *cpu)
+bool lull_ftrace_cause_now(const struct lull_ftrace_model *model,
+                           const struct lull_ftrace_event *event, struct lull_ftrace_cause *cause)
 {
-    return is_cause(&cpu->handler, cpu)   ? &cpu->handler
-           : is_cause(&cpu->softirq, cpu) ? &cpu->softirq
-                                          : NULL;
+    const struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    if (cpu->depth == 0) {
+        return lull_ftrace_served_irq(model, event, cause);
+    }
+    if (!is_cause(&cpu->handler, cpu) && !is_cause(&cpu->softirq, cpu)) {
+        return false;
+    }
+    *cause = is_cause(&cpu->handler, cpu) ? cpu->handler : cpu->softirq;
+    return true;
 }
 
 static void interrupted(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
@@ -77,6 +88,18 @@ static void leave(struct lull_ftrace_model *model, const struct lull_ftrace_even
     cpu->depth -= cpu->depth > 0;
 }
 
+static void leave_handler(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
+                          uint32_t number)
+{
+    struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    const struct lull_track_hop *frame = frame_now(cpu);
+    const uint64_t since = frame ? frame->start_ns : event->ns;
+    leave(model, event, LULL_TRACK_IRQ, LULL_TRACK_HOP_IRQ);
+    if (event->fields->number[1] & RET_WAKE_THREAD) {
+        lull_ftrace_hand_over(cpu, since, number);
+    }
+}
+
 static void raised(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
     struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
@@ -85,10 +108,14 @@ static void raised(struct lull_ftrace_model *model, const struct lull_ftrace_eve
         return;
     }
     if (cpu->raised[vector] == 0) {
+        const bool is_interrupt =
+            cpu->depth || event->fields->flags & (LULL_FTRACE_IN_HARDIRQ | LULL_FTRACE_IN_SOFTIRQ);
         cpu->raised[vector] = event->ns;
+        cpu->raiser[vector] = is_interrupt ? 0 : (uint32_t)event->fields->tid;
     }
-    if (cpu->raised_by[vector].irq == 0 && is_cause(&cpu->handler, cpu)) {
-        cpu->raised_by[vector] = cpu->handler;
+    struct lull_ftrace_cause cause;
+    if (cpu->raised_by[vector].irq == 0 && lull_ftrace_cause_now(model, event, &cause)) {
+        cpu->raised_by[vector] = cause;
     }
 }
 
@@ -103,10 +130,7 @@ static void enter_softirq(struct lull_ftrace_model *model, const struct lull_ftr
         interrupted(model, event, LULL_TRACK_RAISE, LULL_TRACK_HOP_SOFTIRQ, (uint32_t)vector,
                     since);
     }
-    enter(model, event,
-          vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
-                                                               : LULL_TRACK_HOP_SOFTIRQ,
-          (uint32_t)vector);
+    enter(model, event, lull_ftrace_kind_of_softirq((uint32_t)vector), (uint32_t)vector);
     if (is_known) {
         struct lull_ftrace_cause *by = &cpu->raised_by[vector];
         attribute(&cpu->softirq, cpu, by->since, by->irq);
@@ -275,7 +299,7 @@ void lull_ftrace_spans_take(struct lull_ftrace_model *model, const struct lull_f
                   1 + number);
         break;
     case LULL_FTRACE_IRQ_EXIT:
-        leave(model, event, LULL_TRACK_IRQ, LULL_TRACK_HOP_IRQ);
+        leave_handler(model, event, number);
         break;
     case LULL_FTRACE_SOFTIRQ_ENTRY:
         enter_softirq(model, event);

@@ -88,7 +88,7 @@ struct user_pt_regs { /* of arm64 */
     uint64_t pc;
 };
 
-struct pt_regs___arm64 {
+struct pt_regs___of_arm64 {
     uint64_t orig_x0;
     int32_t syscallno;
 };

@@ -90,7 +90,7 @@ static __always_inline void find_call(struct ended *wait)
 {
     struct task_struct *task = (struct task_struct *)wait->task;
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    struct pt_regs___arm64 *arm = (struct pt_regs___arm64 *)regs;
+    struct pt_regs___of_arm64 *arm = (struct pt_regs___of_arm64 *)regs;
     wait->call = LULL_TRACK_NO_CALL;
     wait->first_argument = 0;
     if (wait->flags & LULL_TRACK_IS_KERNEL) {

@@ -39,7 +39,7 @@ struct task_struct {
 struct pt_regs {
     unsigned long di, si, dx, r10, r8, r9, orig_ax;
 };
-struct pt_regs___arm64 {
+struct pt_regs___of_arm64 {
     uint64_t regs[31];
     uint64_t orig_x0;
     int32_t syscallno;
@@ -88,7 +88,7 @@ struct call {
  * call. */
 static __always_inline uint32_t number_of(const struct pt_regs *regs)
 {
-    const struct pt_regs___arm64 *arm = (const void *)regs;
+    const struct pt_regs___of_arm64 *arm = (const void *)regs;
     if (bpf_core_field_exists(regs->orig_ax)) {
         return (uint32_t)regs->orig_ax;
     }
@@ -104,7 +104,7 @@ static __always_inline bool is_compat(void)
 
 static __always_inline void read_arguments(const struct pt_regs *regs, struct call *call)
 {
-    const struct pt_regs___arm64 *arm = (const void *)regs;
+    const struct pt_regs___of_arm64 *arm = (const void *)regs;
     if (bpf_core_field_exists(regs->orig_ax)) {
         call->arguments[0] = regs->di;
         call->arguments[1] = regs->si;

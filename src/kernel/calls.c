@@ -46,14 +46,22 @@ static const struct {
     const char *name;
     int16_t numbers[CALL_NUMBERS];
 } names[] = {
-#define NUMBER(name, x86_64, i386, generic) {#name, {x86_64, i386, generic}},
+#define NUMBER(name, x86_64, i386, generic, arm) {#name, {x86_64, i386, generic, arm}},
 #include "kernel/syscalls.def"
 };
+
+/* From CALL_ARMS_OWN on. */
+static const char *const arms_own[] = {NULL,    "breakpoint", "cacheflush", "usr26",
+                                       "usr32", "set_tls",    "get_tls"};
 
 const char *call_name_of_number(enum call_numbers numbers, int64_t number)
 {
     if (numbers >= CALL_NUMBERS || number < 0) {
         return NULL;
+    }
+    if (numbers == CALL_NUMBERS_ARM && number >= CALL_ARMS_OWN) {
+        const uint64_t own = (uint64_t)number - CALL_ARMS_OWN;
+        return own < G_N_ELEMENTS(arms_own) ? arms_own[own] : NULL;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         if (names[i].numbers[numbers] == number) {
@@ -65,21 +73,23 @@ const char *call_name_of_number(enum call_numbers numbers, int64_t number)
 
 enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit)
 {
-    return is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS : arch->numbers;
+    const bool is_of_64bit =
+        arch->numbers == CALL_NUMBERS_X86_64 || arch->numbers == CALL_NUMBERS_GENERIC;
+    return is_32bit && is_of_64bit ? CALL_NUMBERS : arch->numbers;
 }
 
 const struct call_arch *call_arch_find(const char *machine, const char *release)
 {
     static const struct call_arch archs[] = {
-        {"arm64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
-        {"aarch64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"arm64", CALL_NUMBERS_GENERIC, CALL_NUMBERS_ARM, 02000000, 115},
+        {"aarch64", CALL_NUMBERS_GENERIC, CALL_NUMBERS_ARM, 02000000, 115},
         {"riscv64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
         {"loong64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
         {"loongarch64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
         {"i386", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
         {"i586", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
         {"686", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
-        {"arm", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
+        {"arm", CALL_NUMBERS_ARM, CALL_NUMBERS_ARM, 02000000, 115},
         {"ppc", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
         {"powerpc", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
         {"s390", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},

@@ -63,7 +63,26 @@ size_t call_name_length(const char *name);
 /* Never NULL: calls that calls.def does not know are of one kind. */
 const struct call_kind *call_kind_find(const char *name);
 
-enum call_numbers { CALL_NUMBERS_X86_64, CALL_NUMBERS_I386, CALL_NUMBERS_GENERIC, CALL_NUMBERS };
+enum call_numbers {
+    CALL_NUMBERS_X86_64,
+    CALL_NUMBERS_I386,
+    CALL_NUMBERS_GENERIC,
+    CALL_NUMBERS_ARM,
+    CALL_NUMBERS
+};
+
+/* The table of the machine that Lull is built for; CALL_NUMBERS: one of its own, not known here. */
+#if defined(__x86_64__)
+#define CALL_NUMBERS_HERE CALL_NUMBERS_X86_64
+#elif defined(__i386__)
+#define CALL_NUMBERS_HERE CALL_NUMBERS_I386
+#elif defined(__aarch64__) || defined(__riscv) || defined(__loongarch__)
+#define CALL_NUMBERS_HERE CALL_NUMBERS_GENERIC
+#elif defined(__ARM_EABI__)
+#define CALL_NUMBERS_HERE CALL_NUMBERS_ARM
+#else
+#define CALL_NUMBERS_HERE CALL_NUMBERS
+#endif
 
 /* What system calls of a kernel look like. */
 struct call_arch {
@@ -81,6 +100,17 @@ const struct call_arch *call_arch_find(const char *machine, const char *release)
 /* The table by which the machine numbers calls, of which an event has a long of 32 bits or not. That
  * of a 64-bit kernel does not fit a 32-bit one whose name is not known. */
 enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit);
+
+/* Calls that only ARM has: 32-bit programs set their thread's pointer by one of them as they start,
+ * also on arm64, where nothing else shows their kind. Source: __ARM_NR_BASE of
+ * arch/arm/include/uapi/asm/unistd.h. */
+#define CALL_ARMS_OWN 0xf0000
+
+static inline bool call_is_arms_own(const struct call_arch *arch, int64_t number)
+{
+    return number >= CALL_ARMS_OWN && number <= CALL_ARMS_OWN + UINT16_MAX &&
+           arch->compat == CALL_NUMBERS_ARM;
+}
 
 /* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns
  * addresses, which kernels of 64 bits extend by their sign. Source: MAX_ERRNO and IS_ERR_VALUE() of

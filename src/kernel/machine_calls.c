@@ -183,6 +183,9 @@ static inline struct call_name name_of(struct lull_model *model, const struct ma
         return (struct call_name){call_class->name, call_class->kind};
     }
     if (HAS(number)) {
+        if (G_UNLIKELY(call_is_arms_own(machine->arch, ev->number))) {
+            model->tasks.items[task].is_compat = true;
+        }
         bool is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
         return name_of_number(model, numbers_of(machine, call_class, is_compat), ev->number);
     }
@@ -215,14 +218,17 @@ static bool is_same(uint32_t label, int32_t number, struct call_name other, int3
 }
 
 /* Numbers of x86-64 do not show whether a call is of 32 bits, but as exec() ends its number becomes
- * that of the new program's kind (arch/x86/kernel/process_64.c). True if that is so here. */
+ * that of the new program's kind (arch/x86/kernel/process_64.c). That of arm64 stays the old one's
+ * (start_thread_common()); a program of 32 bits then makes a call of ARM's own, which name_of()
+ * sees. True if this is the end of exec(). */
 static bool learn_bits(struct lull_model *model, const struct machine *machine, uint32_t task,
                        const struct lull_ev_syscall_exit *ev)
 {
     enum { EXECVE_64 = 59, EXECVE_32 = 11 };
     struct task *known = &model->tasks.items[task];
-    if (machine->arch->numbers != CALL_NUMBERS_X86_64 || !HAS(number) || !HAS(ret) ||
-        ev->ret != 0 || (ev->number != EXECVE_64 && ev->number != EXECVE_32) ||
+    const bool is_x86 = machine->arch->numbers == CALL_NUMBERS_X86_64;
+    if ((!is_x86 && machine->arch->numbers != CALL_NUMBERS_GENERIC) || !HAS(number) || !HAS(ret) ||
+        ev->ret != 0 || (is_x86 && ev->number != EXECVE_64 && ev->number != EXECVE_32) ||
         known->syscall == LULL_NONE) {
         return false;
     }
@@ -230,7 +236,7 @@ static bool learn_bits(struct lull_model *model, const struct machine *machine, 
     if (strcmp(name, "execve") != 0 && strcmp(name, "execveat") != 0) {
         return false;
     }
-    known->is_compat = ev->number == EXECVE_32;
+    known->is_compat = is_x86 && ev->number == EXECVE_32;
     return true;
 }
 

@@ -124,7 +124,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
             irq_ns <= record->end_ns ? MAX(alarm->start_ns, (int64_t)irq_ns) : alarm->start_ns;
     }
     if (record->call >= 0 && !(record->flags & LULL_TRACK_IS_COMPAT)) {
-        alarm->call = call_name_of_number(LULL_TRACK_CALL_NUMBERS, record->call);
+        alarm->call = call_name_of_number(CALL_NUMBERS_HERE, record->call);
     }
     find_parts(alarm);
     return true;

@@ -184,7 +184,7 @@ static struct lull_live_row row_of(const struct lull_live_chain *chain)
         row.n_links++;
     }
     if (key->call >= 0 && !(key->flags & LULL_TRACK_IS_COMPAT)) {
-        row.call = call_name_of_number(LULL_TRACK_CALL_NUMBERS, key->call);
+        row.call = call_name_of_number(CALL_NUMBERS_HERE, key->call);
     }
     row.end = end_of(key, row.n_links);
     if (chain->function) {

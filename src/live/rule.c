@@ -89,7 +89,7 @@ static bool read_states(struct lull_parser *p, size_t at, const char *text,
 /* NULL: this machine has no system call of that number. */
 static const char *call_at(int32_t number)
 {
-    return call_name_of_number(LULL_TRACK_CALL_NUMBERS, number);
+    return call_name_of_number(CALL_NUMBERS_HERE, number);
 }
 
 static bool add_call(struct lull_parser *p, size_t at, const char *name,

@@ -12,13 +12,6 @@
 #include "kernel/calls.h"
 #include "live/records.h"
 
-/* The numbers of this machine's system calls. */
-#ifdef __x86_64__
-#define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_X86_64
-#else
-#define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_GENERIC
-#endif
-
 /* What may stand in parentheses after a kind. */
 enum lull_track_argument {
     LULL_TRACK_NO_ARGUMENT,

@@ -494,6 +494,19 @@ static void test_numbers(void)
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_I386, 3), ==, "read");
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_GENERIC, 63), ==, "read");
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_GENERIC, 56), ==, "openat");
+    /* Those of ARM: asm/unistd-eabi.h and asm/unistd.h. */
+    g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_ARM, 3), ==, "read");
+    g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_ARM, 322), ==, "openat");
+    g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_ARM, 119), ==, "sigreturn");
+    g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_ARM, 407), ==, "clock_nanosleep_time64");
+    g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_ARM, 0xf0005), ==, "set_tls");
+    g_assert_null(call_name_of_number(CALL_NUMBERS_ARM, 447)); /* memfd_secret */
+    g_assert_null(call_name_of_number(CALL_NUMBERS_ARM, 0xf0000));
+    g_assert_null(call_name_of_number(CALL_NUMBERS_ARM, 0xf0007));
+    g_assert_null(call_name_of_number(CALL_NUMBERS_X86_64, 0xf0005));
+    g_assert_cmpint(call_numbers_of(call_arch_find("armv7l", ""), true), ==, CALL_NUMBERS_ARM);
+    g_assert_cmpint(call_numbers_of(call_arch_find("aarch64", ""), true), ==, CALL_NUMBERS);
+    g_assert_cmpint(call_arch_find("aarch64", "")->compat, ==, CALL_NUMBERS_ARM);
     /* All architectures number new calls alike since Linux 5.1. */
     for (int numbers = 0; numbers < CALL_NUMBERS; numbers++) {
         g_assert_cmpstr(call_name_of_number(numbers, 470), ==, "listns");

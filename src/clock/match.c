@@ -600,8 +600,10 @@ bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packe
 {
     struct subject s = describe(packet, id);
 
-    g_array_set_size(matcher->ready, 0);
-    matcher->n_taken = 0;
+    if (matcher->ready->len) {
+        g_array_set_size(matcher->ready, 0);
+        matcher->n_taken = 0;
+    }
     if (!packet->is_send) {
         return feed_receive(matcher, &s, match);
     }

@@ -6,6 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/bits.h"
+
 enum {
     FIRST_SLOTS = 64,
     MAX_FLOWS = 65536,
@@ -22,24 +24,46 @@ static uint64_t hash_key(const struct lull_match_flow_key *key)
     return h ^ (h >> 32);
 }
 
+/* One end of a flow, to be compared: the address as two numbers in network order. */
+struct end {
+    uint64_t high, low;
+    uint16_t port;
+};
+
+static inline struct end end_of(const uint8_t address[static 16], uint8_t ip_version, uint16_t port)
+{
+    struct end end = {.port = port};
+    if (ip_version == 4) {
+        end.high = lull_load_u32(address, true);
+    } else {
+        end.high = lull_load_u64(address, true);
+        end.low = lull_load_u64(address + 8, true);
+    }
+    return end;
+}
+
+static inline bool is_after(const struct end *a, const struct end *b)
+{
+    return a->high != b->high ? a->high > b->high
+           : a->low != b->low ? a->low > b->low
+                              : a->port > b->port;
+}
+
 struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
                                                   uint64_t *hash, unsigned *direction)
 {
-    struct lull_match_flow_key key = {.ip_version = packet->ip_version,
-                                      .protocol = packet->protocol};
-    size_t size = packet->ip_version == 4 ? 4 : 16;
-    uint8_t ends[2][16] = {{0}};
-    bool has_ports = packet->protocol == 6 || packet->protocol == 17;
-    uint16_t ports[2] = {has_ports ? packet->source_port : 0,
-                         has_ports ? packet->destination_port : 0};
-
-    memcpy(ends[0], packet->source, size);
-    memcpy(ends[1], packet->destination, size);
-    int order = memcmp(ends[0], ends[1], sizeof ends[0]);
-    *direction = order > 0 || (order == 0 && ports[0] > ports[1]);
-    memcpy(key.words, ends[*direction], sizeof ends[0]);
-    memcpy(key.words + 2, ends[!*direction], sizeof ends[0]);
-    key.ports = (uint32_t)ports[*direction] << 16 | ports[!*direction];
+    const bool has_ports = packet->protocol == 6 || packet->protocol == 17;
+    const struct end ends[2] = {
+        end_of(packet->source, packet->ip_version, has_ports ? packet->source_port : 0),
+        end_of(packet->destination, packet->ip_version, has_ports ? packet->destination_port : 0)};
+    *direction = is_after(&ends[0], &ends[1]);
+    const struct end *first = &ends[*direction], *second = &ends[!*direction];
+    const struct lull_match_flow_key key = {
+        .words = {first->high, first->low, second->high, second->low},
+        .ports = (uint32_t)first->port << 16 | second->port,
+        .ip_version = packet->ip_version,
+        .protocol = packet->protocol,
+    };
 
     *hash = hash_key(&key);
     return key;

@@ -329,18 +329,10 @@ static void name_holder(struct lull_execgraph *eg, const struct lull_syscall_fac
     }
 }
 
-void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+/* The task has waited in the call: `last`, which is over with it. */
+static __attribute__((noinline)) void
+end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct wait_note *last)
 {
-    note_sent(eg, fact);
-    lull_modes_note(eg, fact);
-    struct wait_note *last = last_wait(eg, fact->task);
-    if (!fact->is_open) {
-        last->refused = fact->has_ret && fact->error == EDEADLK_ ? fact->name : LULL_NONE;
-    }
-    last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
-    if (last->evidence == LULL_NONE) {
-        return;
-    }
     const struct wait_note wait = *last;
     last->evidence = LULL_NONE;
     name_object(eg, fact, wait.evidence);
@@ -357,5 +349,19 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     const bool is_interrupted = wait.is_by_timer && lull_wait_is_interrupted(end);
     if (is_interrupted || timed_out || lull_wait_reason_timed_out(eg->model, reason, end)) {
         note_timeout(eg, fact, &wait, reason, is_interrupted);
+    }
+}
+
+void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    note_sent(eg, fact);
+    lull_modes_note(eg, fact);
+    struct wait_note *last = last_wait(eg, fact->task);
+    if (!fact->is_open) {
+        last->refused = fact->has_ret && fact->error == EDEADLK_ ? fact->name : LULL_NONE;
+    }
+    last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
+    if (G_UNLIKELY(last->evidence != LULL_NONE)) {
+        end_wait(eg, fact, last);
     }
 }

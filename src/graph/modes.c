@@ -17,10 +17,17 @@ static const struct lull_spans *reclaims_of(const struct lull_execgraph *eg, uin
     return task < eg->reclaims.count ? &eg->reclaims.items[task] : &no_spans;
 }
 
-static struct lull_spans *use_calls(struct lull_execgraph *eg, uint32_t task)
+static __attribute__((noinline)) void add_calls(struct lull_execgraph *eg, uint32_t task)
 {
     while (eg->calls.count <= task) {
         memset(lull_vec_add(&eg->calls), 0, sizeof *eg->calls.items);
+    }
+}
+
+static inline struct lull_spans *use_calls(struct lull_execgraph *eg, uint32_t task)
+{
+    if (G_UNLIKELY(eg->calls.count <= task)) {
+        add_calls(eg, task);
     }
     return &eg->calls.items[task];
 }
@@ -28,8 +35,7 @@ static struct lull_spans *use_calls(struct lull_execgraph *eg, uint32_t task)
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
     if (fact->is_taken) {
-        lull_spans_add(use_calls(eg, fact->thread),
-                       (struct lull_span){fact->start_ns, fact->taken_ns, fact->name});
+        lull_spans_add(use_calls(eg, fact->thread), fact->start_ns, fact->taken_ns, fact->name);
     }
     struct lull_spans *calls = use_calls(eg, fact->task);
     if (calls->marks.count == 0) {
@@ -38,8 +44,8 @@ void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *
     }
     /* A call that never returns, exit, is reported when it starts. */
     const bool is_last = fact->is_open && fact->end_ns == fact->start_ns;
-    lull_spans_add(calls, (struct lull_span){fact->is_taken ? fact->taken_ns : fact->start_ns,
-                                             is_last ? INT64_MAX : fact->end_ns, fact->name});
+    lull_spans_add(calls, fact->is_taken ? fact->taken_ns : fact->start_ns,
+                   is_last ? INT64_MAX : fact->end_ns, fact->name);
 }
 
 /* Threads that the kernel makes in a program that wants an io_uring, or virtual devices: they are born in the kernel and
@@ -193,8 +199,7 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
         /* fall through */
     case LULL_PAGING_RECLAIM_END:
         if (note->reclaim_ns != INT64_MIN) {
-            lull_spans_add(&eg->reclaims.items[fact->task],
-                           (struct lull_span){note->reclaim_ns, fact->time_ns, 0});
+            lull_spans_add(&eg->reclaims.items[fact->task], note->reclaim_ns, fact->time_ns, 0);
             note->reclaim_ns = INT64_MIN;
         }
         break;

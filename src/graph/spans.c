@@ -18,7 +18,7 @@
 
 static inline unsigned bytes_of(uint64_t number)
 {
-    return (71 - (unsigned)__builtin_clzll(number | 1)) >> 3;
+    return ((63 ^ (unsigned)__builtin_clzll(number | 1)) >> 3) + 1;
 }
 
 static inline void put(uint8_t *at, uint64_t number)
@@ -34,35 +34,52 @@ static inline uint64_t take(const uint8_t **at, unsigned n)
     return number & (UINT64_MAX >> (64 - 8 * n));
 }
 
-void lull_spans_add(struct lull_spans *spans, struct lull_span span)
+/* Where it starts and ends is settled, and there is room for it behind the last mark. */
+static inline void append(struct lull_spans *spans, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
-    spans->is_open = false;
-    if (spans->marks.count) {
-        span.start_ns = MAX(span.start_ns, spans->end_ns);
-    }
-    if (span.end_ns == INT64_MAX) {
-        spans->is_open = true;
-        spans->open = span;
-        return;
-    }
-    span.end_ns = MAX(span.end_ns, span.start_ns);
-    if (spans->marks.count == 0 || spans->n_behind == BETWEEN_MARKS) {
-        lull_vec_push(&spans->marks, (struct lull_span_mark){span.start_ns, spans->bytes.count});
-        spans->n_behind = 0;
-        spans->end_ns = span.start_ns;
-    }
-    const uint64_t distance = (uint64_t)span.start_ns - (uint64_t)spans->end_ns;
-    const uint64_t length = (uint64_t)span.end_ns - (uint64_t)span.start_ns;
-    const unsigned a = bytes_of(distance), b = bytes_of(length), c = bytes_of(span.name);
-    lull_vec_reserve(&spans->bytes, MOST_BYTES + SLACK);
+    const uint64_t distance = (uint64_t)start_ns - (uint64_t)spans->end_ns;
+    const uint64_t length = (uint64_t)end_ns - (uint64_t)start_ns;
+    const unsigned a = bytes_of(distance), b = bytes_of(length), c = bytes_of(name);
     uint8_t *at = spans->bytes.items + spans->bytes.count;
     *at = (uint8_t)((a - 1) | (b - 1) << 3 | (c - 1) << 6);
     put(at + 1, distance);
     put(at + 1 + a, length);
-    put(at + 1 + a + b, span.name);
+    put(at + 1 + a + b, name);
     spans->bytes.count += 1 + a + b + c;
-    spans->end_ns = span.end_ns;
-    spans->n_behind++;
+    spans->end_ns = end_ns;
+    spans->n_left--;
+}
+
+/* One that never ends, or that needs a mark. */
+static __attribute__((noinline)) void add_rare(struct lull_spans *spans, int64_t start_ns,
+                                               int64_t end_ns, uint32_t name)
+{
+    if (spans->marks.count) {
+        start_ns = MAX(start_ns, spans->end_ns);
+    }
+    spans->is_open = end_ns == INT64_MAX;
+    if (spans->is_open) {
+        spans->open = (struct lull_span){start_ns, end_ns, name};
+        return;
+    }
+    if (spans->n_left == 0) {
+        lull_vec_push(&spans->marks, (struct lull_span_mark){start_ns, spans->bytes.count});
+        lull_vec_reserve(&spans->bytes, BETWEEN_MARKS * MOST_BYTES + SLACK);
+        spans->n_left = BETWEEN_MARKS;
+        spans->end_ns = start_ns;
+    }
+    append(spans, start_ns, MAX(end_ns, start_ns), name);
+}
+
+void lull_spans_add(struct lull_spans *spans, int64_t start_ns, int64_t end_ns, uint32_t name)
+{
+    if (G_UNLIKELY(spans->n_left == 0) || G_UNLIKELY(end_ns == INT64_MAX)) {
+        add_rare(spans, start_ns, end_ns, name);
+        return;
+    }
+    spans->is_open = false;
+    start_ns = MAX(start_ns, spans->end_ns);
+    append(spans, start_ns, MAX(end_ns, start_ns), name);
 }
 
 void lull_spans_free(struct lull_spans *spans)

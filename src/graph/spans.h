@@ -26,15 +26,15 @@ struct lull_span_mark {
 struct lull_spans {
     LULL_VEC(uint8_t) bytes;
     LULL_VEC(struct lull_span_mark) marks;
-    uint32_t n_behind; /* the last mark */
-    bool is_open;      /* the last one never ends, and is not among the bytes */
-    int64_t end_ns;    /* of the last one among them */
+    uint32_t n_left; /* spans that come before the next mark */
+    bool is_open;    /* the last one never ends, and is not among the bytes */
+    int64_t end_ns;  /* of the last one among them */
     struct lull_span open;
 };
 
 /* A span that starts before the end of the last one starts there; one that ends before that is
  * empty. What never ended did not last, if something comes after it. */
-void lull_spans_add(struct lull_spans *spans, struct lull_span span);
+void lull_spans_add(struct lull_spans *spans, int64_t start_ns, int64_t end_ns, uint32_t name);
 void lull_spans_free(struct lull_spans *spans);
 
 struct lull_spans_reader {

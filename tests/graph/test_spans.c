@@ -58,7 +58,7 @@ static void test_random(void)
             }
             written[i] = placed(span, t, i == 0);
             t = written[i].end_ns;
-            lull_spans_add(&spans, span);
+            lull_spans_add(&spans, span.start_ns, span.end_ns, span.name);
         }
         for (int k = 0; k < 20; k++) {
             const uint32_t of = n ? (uint32_t)g_test_rand_int_range(0, (gint32)n) : 0;
@@ -75,13 +75,13 @@ static void test_open(void)
 {
     struct lull_spans spans = {0};
     const struct lull_span first = {10, 20, 1}, open = {15, INT64_MAX, 2};
-    lull_spans_add(&spans, open);
+    lull_spans_add(&spans, open.start_ns, open.end_ns, open.name);
     check_from(&spans, &open, 1, 1000);
-    lull_spans_add(&spans, first);
+    lull_spans_add(&spans, first.start_ns, first.end_ns, first.name);
     check_from(&spans, &first, 1, 0);
-    lull_spans_add(&spans, open);
+    lull_spans_add(&spans, open.start_ns, open.end_ns, open.name);
     check_from(&spans, (const struct lull_span[]){first, {20, INT64_MAX, 2}}, 2, 0);
-    lull_spans_add(&spans, (struct lull_span){30, 31, 3});
+    lull_spans_add(&spans, 30, 31, 3);
     check_from(&spans, (const struct lull_span[]){first, {30, 31, 3}}, 2, 0);
     lull_spans_free(&spans);
 }

@@ -54,6 +54,15 @@ static inline bool fd_slots_has_page(const struct fd_slots *slots, size_t at, ui
     return at < slots->pages.count && slots->pages.items[at].number == number;
 }
 
+/* The slot of a descriptor, open or closed, if its page is found at once, as it mostly is; or NULL. */
+static inline const struct fd_slot *fd_slots_at_once(const struct fd_slots *slots, int32_t fd)
+{
+    const uint32_t number = (uint32_t)fd / FD_PAGE;
+    return fd_slots_has_page(slots, number, number)
+               ? &slots->pages.items[number].page->slots[(uint32_t)fd % FD_PAGE]
+               : NULL;
+}
+
 /* The slot of an open descriptor, or NULL. */
 static inline const struct fd_slot *fd_slots_find(const struct fd_slots *slots, int32_t fd)
 {

@@ -280,7 +280,10 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
 /* What the host's traces call its architecture, as uname(2) does; NULL: they do not say. */
 const char *calls_architecture(const struct lull_model *model, uint32_t host);
 /* A system call started or ended, as the event says. */
-void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void calls_started(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   enum lull_event_id id, const void *event,
+                   const struct lull_event_class *event_class);
+void calls_ended(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class);
 /* The flags with which the task makes another, as its system call gives them, or UINT32_MAX. */
@@ -312,7 +315,7 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
  * not seen. event: NULL if it carries nothing but the return value. False if it did nothing with
  * descriptors. */
 bool call_end_io(struct lull_model *model, const struct call_class *call_class,
-                 const struct call *call, int64_t t, const int64_t *ret,
+                 const struct call *call, const struct lull_syscall_fact *fact,
                  const struct lull_ev_io_exit *event, struct lull_io *io);
 /* The same of a call that lasts. */
 bool call_open_io(const struct lull_model *model, const struct call *call, struct lull_io *io);

@@ -357,9 +357,9 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
-                  int64_t t, const struct call_class *call_class, enum lull_event_id id,
-                  const void *event)
+static inline __attribute__((always_inline)) void
+start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c, int64_t t,
+      const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
     struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
@@ -410,9 +410,9 @@ static int64_t returned(const struct call_class *call_class, int64_t ret)
     return call_class->is_32bit && call_error(narrow, true) ? narrow : ret;
 }
 
-static void end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
-                int64_t t, const struct call_class *call_class, enum lull_event_id id,
-                const void *event)
+static inline __attribute__((always_inline)) void
+end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c, int64_t t,
+    const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
     const struct lull_ev_syscall_exit *ev = event;
     const int64_t ret = HAS(ret) ? returned(call_class, ev->ret) : 0;
@@ -473,8 +473,8 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
-    if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ret : NULL,
-                                            id == LULL_EVENT_io_exit ? event : NULL, &io)) {
+    if (model->follows_files &&
+        call_end_io(model, call_class, call, &fact, id == LULL_EVENT_io_exit ? event : NULL, &io)) {
         fact.io = &io;
     }
     if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ret == 0) {
@@ -535,7 +535,31 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     model->tasks.items[task].sent_ns = INT64_MIN;
 }
 
-void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+/* Who makes the call, as the event says; LULL_NONE: nobody who is known. */
+static inline __attribute__((always_inline)) uint32_t caller_of(struct lull_model *model,
+                                                                struct machine *machine, int32_t c,
+                                                                int64_t t, const void *event)
+{
+    const struct lull_ev_syscall_exit *ev = event;
+    const uint32_t task = SCHED_CURRENT(model, machine, c, t, ev, syscall_exit);
+    return task == LULL_NONE || model->tasks.items[task].is_idle ? LULL_NONE : task;
+}
+
+void calls_started(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   enum lull_event_id id, const void *event,
+                   const struct lull_event_class *event_class)
+{
+    if (!model->wanted.syscall) {
+        name_only(model, machine, c, t, id, event, event_class);
+        return;
+    }
+    const uint32_t task = caller_of(model, machine, c, t, event);
+    if (task != LULL_NONE) {
+        start(model, machine, task, c, t, class_of(model, event_class), id, event);
+    }
+}
+
+void calls_ended(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class)
 {
@@ -543,16 +567,14 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         name_only(model, machine, c, t, id, event, event_class);
         return;
     }
-    const struct lull_ev_syscall_exit *ev = event;
-    uint32_t task = SCHED_CURRENT(model, machine, c, t, ev, syscall_exit);
-    if (task == LULL_NONE || model->tasks.items[task].is_idle) {
+    const struct call_class *call_class = class_of(model, event_class);
+    if (G_UNLIKELY(call_class->is_entry)) {
+        calls_started(model, machine, c, t, id, event, event_class);
         return;
     }
-    const struct call_class *call_class = class_of(model, event_class);
-    if (is_exit(id) && !call_class->is_entry) {
+    const uint32_t task = caller_of(model, machine, c, t, event);
+    if (task != LULL_NONE) {
         end(model, machine, task, c, t, call_class, id, event);
-    } else {
-        start(model, machine, task, c, t, call_class, id, event);
     }
 }
 

@@ -608,7 +608,7 @@ static struct lull_io empty_io(const struct call_kind *kind)
 }
 
 bool call_end_io(struct lull_model *model, const struct call_class *call_class,
-                 const struct call *call, int64_t t, const int64_t *ret,
+                 const struct call *call, const struct lull_syscall_fact *fact,
                  const struct lull_ev_io_exit *event, struct lull_io *io)
 {
     const struct call_kind *kind = call->name.kind;
@@ -620,9 +620,9 @@ bool call_end_io(struct lull_model *model, const struct call_class *call_class,
         .kind = kind,
         .event = event,
         .task = call->task,
-        .t = t,
-        .has_ret = ret != NULL,
-        .ret = ret ? *ret : 0,
+        .t = fact->end_ns,
+        .has_ret = fact->has_ret,
+        .ret = fact->ret,
         .io = io,
     };
     if (effects[kind->effect]) {

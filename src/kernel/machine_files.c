@@ -132,16 +132,21 @@ static uint32_t look_for_table(struct lull_model *model, uint32_t task)
     return number;
 }
 
-static inline uint32_t table_number(struct lull_model *model, uint32_t task)
+/* NULL: it has to be looked for. */
+static inline const struct fd_table *known_table(const struct lull_model *model, uint32_t task)
 {
     const struct task *item = &model->tasks.items[task];
-    if (G_LIKELY(item->table != LULL_NONE)) {
-        const struct fd_table *mine = &model->tables.items[item->table];
-        if (G_LIKELY(mine->pid == pid_of(item) || mine->is_shared)) {
-            return item->table;
-        }
+    if (G_UNLIKELY(item->table == LULL_NONE)) {
+        return NULL;
     }
-    return look_for_table(model, task);
+    const struct fd_table *mine = &model->tables.items[item->table];
+    return G_LIKELY(mine->pid == pid_of(item) || mine->is_shared) ? mine : NULL;
+}
+
+static inline uint32_t table_number(struct lull_model *model, uint32_t task)
+{
+    return G_LIKELY(known_table(model, task)) ? model->tasks.items[task].table
+                                              : look_for_table(model, task);
 }
 
 uint32_t files_table(struct lull_model *model, uint32_t task)
@@ -242,7 +247,8 @@ static void set_cloexec(struct lull_model *model, struct fd_table *table, int32_
     fd_slots_change(&table->slots, fd)->is_cloexec = is_cloexec;
 }
 
-uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
+static __attribute__((noinline)) uint32_t find_unusual(struct lull_model *model, uint32_t task,
+                                                       int32_t fd)
 {
     if (fd < 0) {
         return LULL_NONE;
@@ -250,6 +256,15 @@ uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
     struct fd_table *table = table_of(model, task);
     const struct fd_slot *slot = fd_slots_find(&table->slots, fd);
     return !slot ? LULL_NONE : is_own(table, slot) ? slot->file : own(model, table, fd)->file;
+}
+
+uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
+{
+    const struct fd_table *table = known_table(model, task);
+    const struct fd_slot *slot =
+        G_LIKELY(table) && G_LIKELY(fd >= 0) ? fd_slots_at_once(&table->slots, fd) : NULL;
+    return G_LIKELY(slot) && G_LIKELY(is_own(table, slot)) ? slot->file
+                                                           : find_unusual(model, task, fd);
 }
 
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)

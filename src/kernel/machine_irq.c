@@ -318,8 +318,8 @@ enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *
 {
     const char *comm = task->name == LULL_NONE ? "" : model->names.items[task->name].comm;
     size_t i = 0;
-    if (G_LIKELY(*comm != 'i' && *comm != 'k')) {
-        return IRQ_NO_THREAD; /* most of what is woken */
+    if (G_LIKELY(*comm != 'i' && *comm != 'k') || comm[1] == 'w') {
+        return IRQ_NO_THREAD; /* most of what is woken, and workers of the kernel */
     }
     while (i < G_N_ELEMENTS(threads) && !g_str_has_prefix(comm, threads[i].start)) {
         i++;

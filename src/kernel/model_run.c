@@ -169,19 +169,21 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
-    case LULL_EVENT_syscall_exit:
     case LULL_EVENT_bare_entry:
-    case LULL_EVENT_bare_exit:
     case LULL_EVENT_named_entry:
-    case LULL_EVENT_named_exit:
-    case LULL_EVENT_raw_exit:
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
     case LULL_EVENT_epoll_entry:
     case LULL_EVENT_exec_entry:
     case LULL_EVENT_io_entry:
+        calls_started(model, machine, c, t, id, event, event_class);
+        break;
+    case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_bare_exit:
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_raw_exit:
     case LULL_EVENT_io_exit:
-        calls_event(model, machine, c, t, id, event, event_class);
+        calls_ended(model, machine, c, t, id, event, event_class);
         break;
     case LULL_EVENT_sched_switch:
         sched_switched(model, machine, c, t, event);

@@ -197,7 +197,7 @@ static const struct {
 static int thing_of(const char *path)
 {
     for (size_t i = 0; path && i < G_N_ELEMENTS(things); i++) {
-        if (g_str_has_prefix(path, things[i].prefix) &&
+        if (*path == *things[i].prefix && g_str_has_prefix(path, things[i].prefix) &&
             (path[strlen(things[i].prefix)] == '\0' || path[strlen(things[i].prefix)] == ':')) {
             return (int)i;
         }

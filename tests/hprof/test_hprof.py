@@ -379,8 +379,8 @@ def bad_input():
     heap = by_chance(3, 8, 4, 40)
     whole = heap.write(1)
     segment = whole.index(b"\x1c" + bytes(4))
-    refused("an empty file", b"", "no heap dump")
-    refused("another file", b"\x1f\x8a" + bytes(100), "no heap dump")
+    refused("an empty file", b"", "not a heap dump")
+    refused("another file", b"\x1f\x8a" + bytes(100), "not a heap dump")
     refused("ids of 3 bytes", whole.replace(struct.pack(">I", 8), struct.pack(">I", 3), 1), "byte 19: the size of ids")
     refused("an unknown record of the heap", whole[:segment + 9] + b"\x89" + whole[segment + 10:], f"byte {segment + 9}: a record of the heap")
     head = heap.head and whole[:segment]
@@ -426,7 +426,7 @@ def packed():
     tap.ok(not told["is_whole"] and 0 < told["objects"] < plain["objects"], "a packed dump that was cut", told["objects"])
     good = gzip.compress(whole)
     refused("a packed dump with other bytes than were packed", good[:-8] + bytes(4) + good[-4:], "damaged")
-    refused("a packed file that is no dump", gzip.compress(bytes(1000)), "no heap dump")
+    refused("a packed file that is no dump", gzip.compress(bytes(1000)), "not a heap dump")
     refused("what only looks packed", b"\x1f\x8b" + bytes(100), "damaged")
 
 

@@ -137,7 +137,7 @@ def check_directory():
     tap.ok(not any(one["named"] for one in bare), "without --symbols there is none", bare)
     for bad in (os.path.join(folder, "beside"), "/nowhere"):
         done = run("--symbols", bad, path)
-        tap.ok(done.returncode == 1 and "is no directory" in done.stderr, "--symbols: no directory", done.stderr)
+        tap.ok(done.returncode == 1 and "is not a directory" in done.stderr, "--symbols: no directory", done.stderr)
     rows = subprocess.run([lull, "calls", "--json", "--limit", "0", "--symbols", folder, path], capture_output=True, text=True, timeout=100, check=False)
     rows = json.loads(rows.stdout)["windows"][0]["tables"]["functions"]
     tap.ok(set(offsets) <= {row["function"] for row in rows}, "lull calls --symbols DIR", rows[:3])
@@ -277,11 +277,11 @@ def check_critpath():
     shown = [subprocess.run([lull, "critpath", "--stacks", "--comm", "sh", *more, chains], capture_output=True, text=True, timeout=100,
                             check=False) for more in ((), ("--symbols", folder), ("--symbols", chains))]
     tap.ok("all_of_it" in shown[1].stdout and "all_of_it" not in shown[0].stdout and shown[2].returncode == 1
-           and "is no directory" in shown[2].stderr, "lull critpath --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
+           and "is not a directory" in shown[2].stderr, "lull critpath --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
     shown = [subprocess.run([lull, "waits", "--stacks", *more, chains], capture_output=True, text=True, timeout=100, check=False)
              for more in ((), ("--symbols", folder), ("--symbols", chains))]
     tap.ok("all_of_it" in shown[1].stdout and "all_of_it" not in shown[0].stdout and shown[2].returncode == 1
-           and "is no directory" in shown[2].stderr, "lull waits --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
+           and "is not a directory" in shown[2].stderr, "lull waits --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
 
 
 if shutil.which("cc") and shutil.which("nm"):

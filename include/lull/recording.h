@@ -19,8 +19,8 @@ struct lull_cpu_quota {
     int64_t throttled_ns;      /**< how long it kept tasks off the CPU, summed over CPUs */
     const int32_t *pids;       /**< processes that were seen in it */
     uint32_t n_pids;
-    bool
-        is_gone; /**< it was removed before the end: what was counted last is missing in the counts */
+    /** It was removed before the end: what was counted last is missing in the counts. */
+    bool is_gone;
 };
 
 /** What tasks lack while they stall. */

@@ -33,6 +33,7 @@ static pid_t start_other(const char *name)
 {
     const pid_t pid = fork();
     if (pid == 0) {
+        setpgid(0, 0);
         g_autofree char *command =
             g_strdup_printf("cd /sys/kernel/tracing/instances && while :; do mkdir %s; "
                             "echo 1 > %s/events/sched/enable; rmdir %s; done 2> /dev/null",
@@ -43,12 +44,17 @@ static pid_t start_other(const char *name)
     return pid;
 }
 
+/* What it has started, such as a mkdir, may go on for a moment. */
 static void stop_other(pid_t pid, const char *name)
 {
     g_autofree char *path = path_of(name, NULL);
-    kill(pid, SIGKILL);
+    kill(-pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2000 && kill(-pid, 0) == 0; i++) {
+        g_usleep(1000);
+    }
     rmdir(path);
+    g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
 /* Events that the kernel says to have recorded of all CPUs, those that were overwritten too. */

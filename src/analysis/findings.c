@@ -411,12 +411,12 @@ static void add_kills(struct findings *findings, const struct lull_window *windo
 {
     const struct lull_analysis *head = &findings->head;
     uint32_t n, n_shown = 0;
-    const struct lull_kill *kills = lull_model_kills(head->model, &n);
+    const struct lull_kill *kills =
+        lull_model_kills(head->model, window->start_ns, window->end_ns - 1, &n);
     for (uint32_t i = 0; i < n && n_shown < MOST_KILLS; i++) {
         const struct lull_kill *kill = &kills[i];
         const struct lull_task *task = lull_model_task(head->model, kill->task);
-        if (kill->kind != LULL_KILL_OOM || kill->time_ns < window->start_ns ||
-            kill->time_ns >= window->end_ns ||
+        if (kill->kind != LULL_KILL_OOM ||
             (head->params->host >= 0 && task->host != (uint32_t)head->params->host) ||
             !lull_params_want_task(head->params, head->model, kill->task, kill->time_ns)) {
             continue;

@@ -45,15 +45,14 @@ void lull_path_list_kills(const struct lull_execgraph *eg, struct lull_path *pat
 {
     const struct lull_model *model = eg->model;
     uint32_t n;
-    const struct lull_kill *kills = lull_model_kills(model, &n);
+    const struct lull_kill *kills = lull_model_kills(model, path->start_ns, path->end_ns, &n);
     g_autoptr(GHashTable) processes = g_hash_table_new(hash_process, same_process);
     LULL_VEC(struct lull_path_kill) list = {0};
     for (uint32_t i = 0; n > 0 && i < path->n_by_task; i++) {
         g_hash_table_add(processes, (gpointer)lull_model_task(model, path->by_task[i].task));
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (kills[i].time_ns >= path->start_ns && kills[i].time_ns <= path->end_ns &&
-            g_hash_table_contains(processes, lull_model_task(model, kills[i].task))) {
+        if (g_hash_table_contains(processes, lull_model_task(model, kills[i].task))) {
             lull_vec_push(&list, tell(model, &kills[i], path->strings));
         }
     }

@@ -28,8 +28,10 @@ struct lull_kill {
     uint8_t limit;          /* OOM: enum lull_kill_limit */
 };
 
-/* All, in time order, *n of them; with LULL_GROUP_KILLS. Borrowed until the model reads on. */
-const struct lull_kill *lull_model_kills(const struct lull_model *model, uint32_t *n);
+/* Those from start_ns to end_ns, both included, in time order, *n of them; with LULL_GROUP_KILLS. Borrowed until the model
+ * reads on. */
+const struct lull_kill *lull_model_kills(const struct lull_model *model, int64_t start_ns,
+                                         int64_t end_ns, uint32_t *n);
 /* "oom" or "kernel". */
 const char *lull_kill_kind_name(enum lull_kill_kind kind);
 /* Appends how it happened, after the name of the process:

@@ -3,9 +3,7 @@
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
  * is then. Start and end belong together only if they name the same call: else one was lost. */
 #include "kernel/current_task.h"
-#include "kernel/machine.h"
-#include "source/session/streams.h"
-#include "source/source.h"
+#include "kernel/machine_call_names.h"
 
 #include <string.h>
 
@@ -37,142 +35,13 @@ SAME_COMMON(io_entry);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
 
-/* Numbers above are not the kernel's, but for the bit of x32, a further ABI of x86-64
- * (__X32_SYSCALL_BIT of asm/unistd.h): most of its calls have the number of those without it. */
-#define MAX_NUMBER 0xfffff
-#define X32_BIT 0x40000000
-
 /* ---- names ---- */
-
-const char *calls_architecture(const struct lull_model *model, uint32_t host)
-{
-    const struct lull_session *session = model->session;
-    uint32_t n = 0;
-    const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        const char *reported = lull_session_environment(session, traces[i], "architecture");
-        if (reported && *reported != '\0') {
-            return reported;
-        }
-    }
-    return NULL;
-}
-
-const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
-{
-    const struct lull_session *session = model->session;
-    const char *release = "", *machine = calls_architecture(model, host);
-    uint32_t n = 0;
-    const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
-    for (uint32_t i = 0; i < n && *release == '\0'; i++) {
-        release = lull_session_trace(session, traces[i])->kernel;
-    }
-    return call_arch_find(machine ? machine : "", release);
-}
-
-struct array_search {
-    struct call_class *call_class;
-    bool has_error_code;
-};
-
-static void look_at_field(void *user, const struct lull_field_info *field)
-{
-    struct array_search *search = user;
-    bool is_args = strcmp(field->path, "args") == 0;
-    search->has_error_code |= strcmp(field->path, "error_code") == 0;
-    /* Both are longs. */
-    search->call_class->is_32bit |=
-        field->size_bits == 32 && (is_args || strcmp(field->path, "ret") == 0);
-    if (field->kind != LULL_INFO_BYTES) {
-        return;
-    }
-    if (is_args || strcmp(field->path, "fildes") == 0 || strcmp(field->path, "socket") == 0 ||
-        strcmp(field->path, "usockvec") == 0) {
-        search->call_class->is_big_endian = field->is_big_endian;
-        search->call_class->word_bytes = field->size_bits / 8;
-    }
-}
-
-static struct call_class look_at_class(struct lull_model *model,
-                                       const struct lull_event_class *event_class)
-{
-    struct call_class result = {LULL_NONE, NULL, .is_known = true, .word_bytes = 8};
-    struct array_search search = {&result, false};
-    if (!event_class) {
-        return result;
-    }
-    const char *event_name = lull_event_class_name(event_class);
-    const char *name = lull_vocabulary_syscall_name(event_name);
-    lull_event_class_each_field(event_class, look_at_field, &search);
-    result.is_compat = g_str_has_prefix(event_name, "compat_");
-    /* LTTng before 2.6 calls the starts of exit and exit_group what ftrace calls ends. */
-    if (strcmp(event_name, "sys_exit_group") == 0 ||
-        (strcmp(event_name, "sys_exit") == 0 && search.has_error_code)) {
-        result.is_entry = true;
-        name = event_name + strlen("sys_");
-    }
-    if (*name) {
-        result.name = model_label(model, name);
-        result.kind = call_kind_find(name);
-    }
-    return result;
-}
-
-static __attribute__((noinline)) void learn_class(struct lull_model *model, uint32_t number,
-                                                  const struct lull_event_class *event_class)
-{
-    while (model->call_classes.count <= number) {
-        lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
-    }
-    model->call_classes.items[number] = look_at_class(model, event_class);
-}
-
-static inline const struct call_class *class_of(struct lull_model *model,
-                                                const struct lull_event_class *event_class)
-{
-    /* Without a class: events that a test feeds, which carry numbers. */
-    const uint32_t number = event_class ? event_class->number + 1 : 0;
-    if (G_UNLIKELY(number >= model->call_classes.count ||
-                   !model->call_classes.items[number].is_known)) {
-        learn_class(model, number, event_class);
-    }
-    return &model->call_classes.items[number];
-}
 
 static enum call_numbers numbers_of(const struct machine *machine,
                                     const struct call_class *call_class, bool is_compat)
 {
     const struct call_arch *arch = machine->arch;
     return is_compat ? arch->compat : call_numbers_of(arch, call_class->is_32bit);
-}
-
-/* -1: it is none. */
-static inline int32_t plain_number(int64_t number)
-{
-    const int64_t plain = number >= X32_BIT ? number - X32_BIT : number;
-    return plain >= 0 && plain <= MAX_NUMBER ? (int32_t)plain : -1;
-}
-
-static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
-                                       int64_t recorded)
-{
-    const int32_t number = plain_number(recorded);
-    uint64_t key = (uint64_t)numbers << 32 | (uint32_t)number;
-    if (number < 0) {
-        return (struct call_name){LULL_NONE, NULL};
-    }
-    uint32_t known = lull_map_find(&model->call_numbers, key);
-    if (known != LULL_MAP_NONE) {
-        return model->numbered_calls.items[known];
-    }
-    char text[32];
-    const char *name = call_name_of_number(numbers, number);
-    g_snprintf(text, sizeof text, "syscall %d", number);
-    struct call_name made = {model_label(model, name ? name : text),
-                             call_kind_find(name ? name : text)};
-    lull_map_insert(&model->call_numbers, key, model->numbered_calls.count);
-    lull_vec_push(&model->numbered_calls, made);
-    return made;
 }
 
 static inline struct call_name name_of(struct lull_model *model, const struct machine *machine,
@@ -187,7 +56,7 @@ static inline struct call_name name_of(struct lull_model *model, const struct ma
             model->tasks.items[task].is_compat = true;
         }
         bool is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
-        return name_of_number(model, numbers_of(machine, call_class, is_compat), ev->number);
+        return call_numbered(model, numbers_of(machine, call_class, is_compat), ev->number);
     }
     return (struct call_name){LULL_NONE, NULL};
 }
@@ -207,7 +76,7 @@ static enum call_telling telling_of(const struct call_class *call_class)
 
 static int32_t number_of(const struct lull_ev_syscall_exit *ev)
 {
-    return HAS(number) ? plain_number(ev->number) : -1;
+    return HAS(number) ? call_plain_number(ev->number) : -1;
 }
 
 /* True if both may be of the same call. Tracers' names for a number differ. */
@@ -519,7 +388,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     uint32_t name = LULL_NONE;
     bool is_end = is_exit(id);
     if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_bare_exit) {
-        is_end = !class_of(model, event_class)->is_entry;
+        is_end = !call_class_of(model, event_class)->is_entry;
     }
     if (id == LULL_EVENT_raw_exit && is_end) {
         learn_bits(model, machine, task, ev);
@@ -529,7 +398,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
         sched_exec_ended(&model->tasks.items[task], t);
     }
     if (!is_end) {
-        name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
+        name = name_of_start(model, machine, task, call_class_of(model, event_class), event).label;
     }
     model->tasks.items[task].syscall = name;
     model->tasks.items[task].sent_ns = INT64_MIN;
@@ -555,7 +424,7 @@ void calls_started(struct lull_model *model, struct machine *machine, int32_t c,
     }
     const uint32_t task = caller_of(model, machine, c, t, event);
     if (task != LULL_NONE) {
-        start(model, machine, task, c, t, class_of(model, event_class), id, event);
+        start(model, machine, task, c, t, call_class_of(model, event_class), id, event);
     }
 }
 
@@ -567,7 +436,7 @@ void calls_ended(struct lull_model *model, struct machine *machine, int32_t c, i
         name_only(model, machine, c, t, id, event, event_class);
         return;
     }
-    const struct call_class *call_class = class_of(model, event_class);
+    const struct call_class *call_class = call_class_of(model, event_class);
     if (G_UNLIKELY(call_class->is_entry)) {
         calls_started(model, machine, c, t, id, event, event_class);
         return;

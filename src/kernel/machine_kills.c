@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes that the kernel kills by itself: it sends them SIGKILL, and right after reports which of them were chosen
  * as no memory was left (mm/oom_kill.c). That report alone may also be of a process that ends already. */
+#include "base/search.h"
 #include "kernel/current_task.h"
 #include "kernel/kills.h"
 
@@ -92,10 +93,17 @@ void kills_victim(struct lull_model *model, struct machine *machine, int32_t c, 
     }
 }
 
-const struct lull_kill *lull_model_kills(const struct lull_model *model, uint32_t *n)
+const struct lull_kill *lull_model_kills(const struct lull_model *model, int64_t start_ns,
+                                         int64_t end_ns, uint32_t *n)
 {
-    *n = model->kills.count;
-    return model->kills.items;
+    const struct lull_kill *kills = model->kills.items;
+    const size_t first = LULL_LOWER_BOUND(i, model->kills.count, kills[i].time_ns < start_ns);
+    size_t end = first;
+    while (end < model->kills.count && kills[end].time_ns <= end_ns) {
+        end++;
+    }
+    *n = (uint32_t)(end - first);
+    return *n ? kills + first : NULL;
 }
 
 const char *lull_kill_kind_name(enum lull_kill_kind kind)

@@ -37,7 +37,7 @@ static void assert_kills(struct lull_model *model, const char *expected)
     static const char *const limits[] = {"?", "machine", "cgroup"};
     g_autoptr(GString) out = g_string_new(NULL);
     uint32_t n;
-    const struct lull_kill *kills = lull_model_kills(model, &n);
+    const struct lull_kill *kills = lull_model_kills(model, 0, INT64_MAX, &n);
     for (uint32_t i = 0; i < n; i++) {
         g_string_append_printf(
             out, "%d: %s %s by %d, %d\n", lull_model_task(model, kills[i].task)->tid,
@@ -122,7 +122,7 @@ static void test_words(void)
     FEED(group_reclaim_end, 0, 0, 100, .have = 0);
     feed_signal(model, 110, SIGKILL_, SI_KERNEL_, 20, 0);
     feed_victim(model, 111, 20);
-    lull_kill_append(model, &lull_model_kills(model, &n)[0], out);
+    lull_kill_append(model, &lull_model_kills(model, 0, INT64_MAX, &n)[0], out);
     g_assert_cmpstr(out->str, ==,
                     "was killed by the OOM killer, as its control group had no memory left for "
                     "t10/10; it held 2.0 MiB");

@@ -62,10 +62,13 @@ void lull_ftrace_serve_along(struct lull_ftrace_task *task, const struct lull_ft
 /* Which softirqs the CPU leaves to that task: bits; 0: none, it is another. */
 static uint32_t softirqs_of(const struct lull_ftrace_task *task, uint32_t cpu)
 {
-    return !is_kernel(task)                         ? 0
-           : is_called(task, "ksoftirqd/", cpu, "") ? ~0u
-           : is_called(task, "ktimers/", cpu, "")   ? LULL_FTRACE_TIMER_SOFTIRQS
-                                                    : 0;
+    if (task->comm[0] != 'k' || (task->comm[1] != 's' && task->comm[1] != 't') ||
+        !is_kernel(task)) {
+        return 0; /* most of what is woken */
+    }
+    return is_called(task, "ksoftirqd/", cpu, "") ? ~0u
+           : is_called(task, "ktimers/", cpu, "") ? LULL_FTRACE_TIMER_SOFTIRQS
+                                                  : 0;
 }
 
 static int32_t first_raised(const struct lull_ftrace_cpu_state *cpu, uint32_t vectors)

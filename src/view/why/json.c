@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "kernel/kills.h"
 #include "view/out.h"
 #include "view/words.h"
 
@@ -106,9 +107,10 @@ static struct json_object *kills_to_json(const struct lull_why_shown *why,
 {
     const struct lull_model *model = why->paths.model;
     struct json_object *array = json_object_new_array();
-    const struct lull_kill *kill;
-    uint32_t next = 0;
-    while ((kill = lull_why_next_kill(why, instance, &next))) {
+    uint32_t n;
+    const struct lull_kill *kill =
+        lull_model_kills(model, instance->start_ns, instance->end_ns, &n);
+    for (uint32_t i = 0; i < n; i++, kill++) {
         const struct lull_task *task = lull_model_task(model, kill->task);
         struct json_object *object = json_object_new_object();
         add_host(object, why, task->host);

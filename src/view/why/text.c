@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "graph/lineage.h"
+#include "kernel/kills.h"
 #include "view/out.h"
 #include "view/words.h"
 
@@ -452,29 +453,15 @@ static void print_warnings(struct why_view *view, const struct lull_why_group *k
     }
 }
 
-const struct lull_kill *lull_why_next_kill(const struct lull_why_shown *why,
-                                           const struct lull_instance *instance, uint32_t *next)
-{
-    uint32_t n;
-    const struct lull_kill *kills = lull_model_kills(why->paths.model, &n);
-    while (*next < n) {
-        const struct lull_kill *kill = &kills[(*next)++];
-        if (kill->time_ns >= instance->start_ns && kill->time_ns <= instance->end_ns) {
-            return kill;
-        }
-    }
-    return NULL;
-}
-
 static void append_kills(GString *out, const struct why_view *view,
                          const struct lull_instance *instance)
 {
     enum { MOST_KILLS = 3 };
     const struct lull_model *model = view->why->paths.model;
-    const struct lull_kill *kill;
-    uint32_t next = 0;
-    for (uint32_t n = 0; n < MOST_KILLS && (kill = lull_why_next_kill(view->why, instance, &next));
-         n++) {
+    uint32_t n;
+    const struct lull_kill *kill =
+        lull_model_kills(model, instance->start_ns, instance->end_ns, &n);
+    for (uint32_t i = 0; i < MIN(n, MOST_KILLS); i++, kill++) {
         const struct lull_task *task = lull_model_task(model, kill->task);
         g_autoptr(GString) how = g_string_new(NULL);
         lull_kill_append(model, kill, how);

@@ -6,7 +6,6 @@
 
 #include "answers/why.h"
 #include "answers/why_calls.h"
-#include "kernel/kills.h"
 #include "view/instances/instances.h"
 
 /* What there is to show; all is borrowed. */
@@ -45,10 +44,6 @@ char *lull_contribution_lineage(const struct lull_why_shown *why,
 /* How the process of that task was called; NULL likewise. */
 const char *lull_contribution_command(const struct lull_why_shown *why,
                                       const struct lull_contribution *contribution);
-/* The next process that the kernel killed while the instance lasted, from number *next on, which is moved behind it;
- * NULL: there is no other. */
-const struct lull_kill *lull_why_next_kill(const struct lull_why_shown *why,
-                                           const struct lull_instance *instance, uint32_t *next);
 /* The slow instance whose path is that sample. */
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample);

@@ -7,13 +7,10 @@
 
 #include "base/pages.h"
 
-/* Keys come from traces. The seed is random per map so that a hostile trace cannot choose keys that
- * all fall into one slot; as slots are never listed, no result depends on it. */
+/* As slots are never listed, no result depends on the seed. */
 static inline size_t home_slot(const struct lull_map *map, uint64_t key)
 {
-    unsigned __int128 product =
-        (unsigned __int128)(key ^ map->seed) * (UINT64_C(0x9e3779b97f4a7c15) ^ (map->seed << 1));
-    return ((uint64_t)product ^ (uint64_t)(product >> 64)) & (map->capacity - 1);
+    return lull_hash_seeded(key, map->seed) & (map->capacity - 1);
 }
 
 /* The slot that holds `key`, or the free one where it would go. The map must have a free slot. */

@@ -23,6 +23,18 @@ struct lull_map {
     uint64_t seed;
 };
 
+/* A place for `key`, of which the low bits are used. Keys come from traces: the seed is random, so that a hostile trace cannot
+ * choose keys that all have the same place. Each bit depends on all bits of the key: those of one product depend on the lower
+ * bits alone (or hardly on these), and keys that follow each other would lie in one long row. */
+static inline uint64_t lull_hash_seeded(uint64_t key, uint64_t seed)
+{
+    unsigned __int128 product =
+        (unsigned __int128)(key ^ seed) * (UINT64_C(0x9e3779b97f4a7c15) ^ (seed << 1));
+    product = (unsigned __int128)((uint64_t)product ^ (uint64_t)(product >> 64)) *
+              UINT64_C(0xd6e8feb86659fd93);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* The value under `key`, or LULL_MAP_NONE. */
 uint32_t lull_map_find(const struct lull_map *map, uint64_t key);
 /* The memory where `key` would be comes closer: a find that follows soon does not wait for it. */

@@ -5,15 +5,14 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/pages.h"
 
 enum { FIRST_HEADS = 64 };
 
 static uint32_t *chain_of(const struct lull_blocks *blocks, uint64_t address)
 {
-    const unsigned __int128 product = (unsigned __int128)(address ^ blocks->seed) *
-                                      (UINT64_C(0x9e3779b97f4a7c15) ^ blocks->seed << 1);
-    return &blocks->heads[((uint64_t)product ^ (uint64_t)(product >> 64)) & (blocks->n_heads - 1)];
+    return &blocks->heads[lull_hash_seeded(address, blocks->seed) & (blocks->n_heads - 1)];
 }
 
 /* Twice as many chains. Those that are free are in none. */

@@ -26,7 +26,6 @@ enum {
 #define FORGET_WEAK_NS INT64_C(1000000000)
 /* A virtual device hands a packet over at the next softirq. */
 #define PASS_NS INT64_C(100000000)
-#define ETHERNET_HEADER UINT64_C(14)
 
 struct lull_matcher {
     bool ordered;
@@ -34,6 +33,7 @@ struct lull_matcher {
     struct lull_skbs skbs;
     GArray *ready; /* struct lull_match, completed by the last packet and not handed out yet */
     guint n_taken; /* of ready */
+    uint32_t passed_on;
 };
 
 /* A packet as it is compared. */
@@ -473,10 +473,11 @@ static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
     }
 }
 
-static void feed_send(struct lull_matcher *matcher, struct subject *s)
+static struct lull_skb buffer_of(const struct subject *s)
 {
     const struct lull_net_packet *packet = s->packet;
-    struct lull_skb sent = {
+
+    return (struct lull_skb){
         .skb = packet->skb,
         .host = packet->host,
         .id = s->id,
@@ -490,9 +491,17 @@ static void feed_send(struct lull_matcher *matcher, struct subject *s)
         .is_loopback = packet->is_loopback,
         .device = packet->device,
         .length = packet->length,
+        .ip_id = packet->ip_id,
         .is_waiting = true,
     };
+}
 
+static void feed_send(struct lull_matcher *matcher, struct subject *s)
+{
+    const struct lull_net_packet *packet = s->packet;
+    const struct lull_skb sent = buffer_of(s);
+
+    matcher->passed_on = lull_skbs_passed_on(&matcher->skbs, &sent);
     lull_skbs_put(&matcher->skbs, &sent,
                   matcher->ordered ? earlier(packet->time_ns, FORGET_NS) : INT64_MIN);
     if (!s->has_headers || !locate(matcher, s, true)) {
@@ -522,7 +531,8 @@ static bool has_passed(const struct lull_skb *sent, const struct lull_net_packet
     }
     return sent->device != 0 && packet->device != 0 && sent->device != packet->device &&
            packet->time_ns >= sent->time_ns && packet->time_ns - sent->time_ns <= PASS_NS &&
-           (sent->length == packet->length || sent->length == packet->length + ETHERNET_HEADER);
+           (sent->length == packet->length ||
+            sent->length == packet->length + LULL_SKB_ETHERNET_HEADER);
 }
 
 /* The send of the same buffer on the same host. */
@@ -564,8 +574,14 @@ static bool meet_skb(struct lull_matcher *matcher, struct subject *s, struct lul
 
 static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct lull_match *match)
 {
+    const struct lull_skb came = buffer_of(s);
+    const bool is_again = lull_skbs_has_come(&matcher->skbs, &came);
+
     if (meet_skb(matcher, s, match)) {
         return true;
+    }
+    if (is_again) {
+        return false;
     }
     if (!s->has_headers || !locate(matcher, s, !matcher->ordered)) {
         return false;
@@ -604,6 +620,7 @@ bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packe
         g_array_set_size(matcher->ready, 0);
         matcher->n_taken = 0;
     }
+    matcher->passed_on = LULL_NONE;
     if (!packet->is_send) {
         return feed_receive(matcher, &s, match);
     }
@@ -618,4 +635,9 @@ bool lull_matcher_more(struct lull_matcher *matcher, struct lull_match *match)
     }
     *match = g_array_index(matcher->ready, struct lull_match, matcher->n_taken++);
     return true;
+}
+
+uint32_t lull_matcher_passed_on(const struct lull_matcher *matcher)
+{
+    return matcher->passed_on;
 }

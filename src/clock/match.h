@@ -22,7 +22,8 @@ struct lull_match {
  * - ICMP: the same IP id, identifier and sequence number;
  * - others: the same IP id and payload size;
  * - on one host: the same skb address (with the same headers, or without headers on loopback or
- *   from one virtual device to another).
+ *   from one virtual device to another). What comes in by a port of a bridge comes again by the bridge, in the same buffer:
+ *   that is no other packet.
  *
  * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
  * of its bytes (the first, if it was sent again) that is not received yet; without bytes, of sends that are alike, with the
@@ -45,5 +46,8 @@ bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packe
 /* Further matches completed by the packet fed last: only if not ordered, when the parts of a large
  * send were received, by the receiver's clock, before it. */
 bool lull_matcher_more(struct lull_matcher *matcher, struct lull_match *match);
+/* Of the packet fed last, a send: the id of the receive that it passes on, as a kernel does that forwards between devices,
+ * also by another address; LULL_NONE if none is known. */
+uint32_t lull_matcher_passed_on(const struct lull_matcher *matcher);
 
 #endif

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "clock/match_flows.h"
+#include "kernel/states.h"
 
-enum { FIRST_SLOTS = 1024, MAX_WAITING = 1 << 19 };
+enum { FIRST_SLOTS = 1024, MAX_WAITING = 1 << 19, RECEIVED_SLOTS = 1024 };
 
 void lull_skbs_clear(struct lull_skbs *skbs)
 {
     g_free(skbs->slots);
+    g_free(skbs->received);
     memset(skbs, 0, sizeof *skbs);
 }
 
@@ -86,4 +88,47 @@ void lull_skbs_put(struct lull_skbs *skbs, const struct lull_skb *entry, int64_t
         skbs->used++;
     }
     *slot = *entry;
+}
+
+static struct lull_skb *received_in(const struct lull_skbs *skbs, uint32_t host, uint64_t skb)
+{
+    return &skbs->received[(lull_match_flow_mix(host, skb) >> 32) % RECEIVED_SLOTS];
+}
+
+/* Whether the buffer still holds the packet. The kernel uses a buffer again at once, also for an acknowledgement like the last one,
+ * which only its IP id tells from that. Addresses may be translated, numbers are not. */
+static bool is_same(const struct lull_skb *received, const struct lull_skb *now)
+{
+    return received->skb == now->skb && received->host == now->host &&
+           received->has_headers == now->has_headers && received->number == now->number &&
+           received->rest == now->rest && received->bytes == now->bytes &&
+           received->ip_id == now->ip_id && received->device != now->device &&
+           (!now->has_headers || now->bytes || now->ip_id);
+}
+
+bool lull_skbs_has_come(struct lull_skbs *skbs, const struct lull_skb *came)
+{
+    if (!came->skb) {
+        return false;
+    }
+    if (!skbs->received) {
+        skbs->received = g_new0(struct lull_skb, RECEIVED_SLOTS);
+    }
+    struct lull_skb *received = received_in(skbs, came->host, came->skb);
+    if (received->is_waiting && received->length == came->length && is_same(received, came)) {
+        return true;
+    }
+    *received = *came;
+    return false;
+}
+
+uint32_t lull_skbs_passed_on(struct lull_skbs *skbs, const struct lull_skb *sent)
+{
+    struct lull_skb *received = skbs->received ? received_in(skbs, sent->host, sent->skb) : NULL;
+    if (!received || !sent->skb || !is_same(received, sent) ||
+        (!sent->has_headers && sent->length != received->length + LULL_SKB_ETHERNET_HEADER)) {
+        return LULL_NONE;
+    }
+    received->is_waiting = false;
+    return received->id;
 }

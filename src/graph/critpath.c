@@ -25,7 +25,8 @@ struct frame {
  * (which is the number of points if time_ns is after the last one).
  *
  * It ends: each step either lowers time_ns; or takes a frame off, which step() never puts on
- * without a jump; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row. A frame
+ * without a jump; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row; a jump leads on through links
+ * of which each is an earlier one. A frame
  * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
  * other values than times of points, sources of links and the end; so the number of steps is at
  * most proportional to the number of points and links between start and end. */
@@ -127,8 +128,38 @@ static bool can_jump(const struct walk *walk, const struct lull_graph_link *link
     return true;
 }
 
-/* Goes over to the source of the link. A source later than now means what its line does now. */
-static void jump(struct walk *walk, uint32_t link)
+/* Since when what the link brings has been under way, over however many links. */
+static int64_t under_way_since(const struct walk *walk, uint32_t link)
+{
+    int64_t since_ns = lull_graph_link_at(walk->graph, link)->from_ns;
+    const struct lull_graph_through *through;
+    while ((through = lull_graph_through_of(walk->graph, link))) {
+        link = through->link;
+        since_ns = MIN(since_ns, lull_graph_link_at(walk->graph, link)->from_ns);
+    }
+    return since_ns;
+}
+
+/* Back on the line, past all that came to it meanwhile, to when that came which the line has passed on. */
+static void go_back_to(struct walk *walk, int64_t time_ns)
+{
+    uint32_t count;
+    const struct lull_graph_point *points = lull_graph_points(walk->graph, walk->line, &count);
+    while (walk->time_ns > time_ns) {
+        int64_t from_ns = time_ns;
+        if (walk->index > 0) {
+            from_ns = MAX(from_ns, points[walk->index - 1].time_ns);
+        }
+        if (walk->index < count && points[walk->index].state != LULL_STATE_NONE) {
+            go_back_along_edge(walk, from_ns, &points[walk->index]);
+        } else {
+            go_back_unknown(walk, from_ns);
+        }
+        walk->index -= walk->index > 0 && points[walk->index - 1].time_ns == from_ns;
+    }
+}
+
+static void go_over(struct walk *walk, uint32_t link)
 {
     const struct lull_graph_link *l = lull_graph_link_at(walk->graph, link);
     if (l->from_ns < walk->time_ns) {
@@ -138,6 +169,31 @@ static void jump(struct walk *walk, uint32_t link)
     }
     walk->line = l->from_line;
     walk->index = find_index(walk->graph, walk->line, walk->time_ns);
+}
+
+/* Goes over to the source of the link, and from there to where that had what it passed on. A source later than now
+ * means what its line does now. */
+static void jump(struct walk *walk, uint32_t link)
+{
+    go_over(walk, link);
+    const struct lull_graph_through *through;
+    while ((through = lull_graph_through_of(walk->graph, link)) &&
+           through->time_ns <= walk->time_ns && walk->time_ns > walk->bound_ns) {
+        const struct lull_graph_link *via = lull_graph_link_at(walk->graph, through->link);
+        go_back_to(walk, MAX(through->time_ns, walk->bound_ns));
+        if (walk->time_ns <= walk->bound_ns) {
+            return;
+        }
+        if (via->from_ns <= walk->bound_ns) {
+            go_back_in_transit(walk, walk->bound_ns, through->link);
+            return;
+        }
+        if (!can_jump(walk, via)) {
+            return;
+        }
+        link = through->link;
+        go_over(walk, link);
+    }
 }
 
 /* At a point of a waker with a link although it did not wait there (it was forked; a packet came
@@ -227,7 +283,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
 {
     const struct lull_graph_point *edge = &points[walk->index];
     const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
-    if (walk->frames.count > 0 && link->from_ns <= walk->bound_ns) {
+    if (walk->frames.count > 0 && under_way_since(walk, edge->link) <= walk->bound_ns) {
         go_back_in_transit(walk, walk->bound_ns, edge->link);
         return true;
     }

@@ -99,6 +99,17 @@ static bool is_raised_by_other(const struct lull_state_fact *fact)
            (wakeup->cause == LULL_CAUSE_NETWORK || wakeup->cause == LULL_CAUSE_IRQ);
 }
 
+/* The link into that point comes from that packet. What was passed on had come to its line before. */
+static void link_through(struct lull_execgraph *eg, uint32_t sent, uint32_t line, int64_t time_ns)
+{
+    const uint32_t passed =
+        eg->passed_on.count ? lull_map_find(&eg->passed_on, sent) : LULL_MAP_NONE;
+    if (passed != LULL_MAP_NONE) {
+        const struct packet_note *came = &eg->packets.items[passed];
+        lull_graph_link_through(eg->graph, line, time_ns, came->line, came->time_ns);
+    }
+}
+
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_execgraph *eg = user;
@@ -138,6 +149,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     if (sent != LULL_NONE && eg->packets.items[sent].line != LULL_NONE) {
         link_cause(eg, fact, eg->packets.items[sent].line, eg->packets.items[sent].time_ns,
                    evidence);
+        link_through(eg, sent, fact->task, fact->end_ns);
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         link_cause(eg, fact, wakeup->task, wakeup->time_ns, evidence);
     } else if (is_raised_by_other(fact)) {
@@ -279,6 +291,20 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
     return line;
 }
 
+/* A send that passes on what came in the same context. */
+static void note_passed_on(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
+                           uint32_t line)
+{
+    const uint32_t passed = lull_matcher_passed_on(eg->matcher);
+    if (passed < eg->packets.count && line != LULL_NONE) {
+        const struct packet_note *came = &eg->packets.items[passed];
+        if (came->peer != LULL_NONE && came->line == line &&
+            (!fact->in_interrupt || came->time_ns >= fact->context_start_ns)) {
+            lull_map_insert(&eg->passed_on, fact->number, passed);
+        }
+    }
+}
+
 /* What a timer, or an acknowledgement, sends again comes from who sent it first. */
 static void set_first_sender(struct packet_note *note, uint32_t line, int64_t time_ns)
 {
@@ -340,6 +366,7 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                                        .waker = LULL_NONE});
         lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns,
                         LULL_CAUSE_NETWORK, eg->evidence.count - 1);
+        link_through(eg, match.send, line, packet->time_ns);
     }
     if (packet->is_send && packet->task != LULL_NONE && packet->flow != LULL_NONE) {
         while (eg->senders.count <= packet->flow) {
@@ -352,11 +379,16 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
     link_delayed(eg, fact->number);
+    note_passed_on(eg, fact, line);
     const struct lull_tcp_wait_note *again =
         packet->is_send ? lull_tcp_waits_find(eg->tcp_waits, fact->number) : NULL;
     if (again && again->lost < eg->packets.count - 1) {
         const struct packet_note first = eg->packets.items[again->lost];
         set_first_sender(&eg->packets.items[fact->number], first.line, first.time_ns);
+        const uint32_t passed = lull_map_find(&eg->passed_on, again->lost);
+        if (passed != LULL_MAP_NONE) { /* forwarded again, and lost after that */
+            lull_map_insert(&eg->passed_on, fact->number, passed);
+        }
     }
 }
 
@@ -440,6 +472,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->quota_timers);
     lull_quotas_free(eg->quotas);
     lull_vec_free(&eg->packets);
+    lull_map_free(&eg->passed_on);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);
     lull_vec_free(&eg->chains);

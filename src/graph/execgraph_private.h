@@ -162,6 +162,7 @@ struct lull_execgraph {
     LULL_VEC(struct evidence) evidence;
     LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is after the end has none */
     LULL_VEC(struct packet_note) packets;
+    struct lull_map passed_on; /* packet that was sent → the received one that it is */
     LULL_VEC(struct host_notes) hosts;
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
     struct lull_wait_reasons reasons;

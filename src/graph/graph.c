@@ -20,6 +20,8 @@ struct lull_graph {
     LULL_VEC(struct lull_graph_link) links;
     LULL_VEC(int64_t) since;  /* of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
+    LULL_VEC(struct lull_graph_through) through;
+    struct lull_map through_of; /* link → one of these */
 };
 
 struct lull_graph *lull_graph_new(void)
@@ -40,6 +42,8 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->links);
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
+    lull_vec_free(&graph->through);
+    lull_map_free(&graph->through_of);
     g_free(graph);
 }
 
@@ -200,6 +204,28 @@ void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time
         lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
         lull_vec_push(&graph->since, since_ns);
     }
+}
+
+void lull_graph_link_through(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                             uint32_t via_line, int64_t via_ns)
+{
+    const uint32_t link = find_link(graph, line, time_ns);
+    const uint32_t via = find_link(graph, via_line, via_ns);
+    if (link == LULL_NONE || via == LULL_NONE || via >= link ||
+        via_ns > graph->links.items[link].from_ns) {
+        return;
+    }
+    graph->links.items[link].is_through = true;
+    lull_map_insert(&graph->through_of, link, (uint32_t)graph->through.count);
+    lull_vec_push(&graph->through, (struct lull_graph_through){via_ns, via});
+}
+
+const struct lull_graph_through *lull_graph_through_of(const struct lull_graph *graph,
+                                                       uint32_t link)
+{
+    return graph->links.items[link].is_through
+               ? &graph->through.items[lull_map_find(&graph->through_of, link)]
+               : NULL;
 }
 
 int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point)

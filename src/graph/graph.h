@@ -33,6 +33,7 @@ struct lull_graph_link {
     bool is_long;    /* lull_graph_wait_since() */
     bool is_idle;    /* lull_graph_link_idle() */
     bool is_same;    /* lull_graph_link_same() */
+    bool is_through; /* lull_graph_link_through() */
 };
 
 struct lull_graph;
@@ -76,6 +77,19 @@ void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time
 /* The line had nothing to do before the point at time_ns, which a link leads into: whoever waits for what it does from
  * there on waits for nothing that it did before. No effect if there is no such point, or no link into it. */
 void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_ns);
+/* What the link into the point at time_ns brings came to its source at via_ns, by the link into the point there, and went
+ * on: whatever else came to that line meanwhile has nothing to do with it. No effect if one of the points or links does
+ * not exist, or if the link that came first was made last. */
+void lull_graph_link_through(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                             uint32_t via_line, int64_t via_ns);
+/* By which link it came there, and when. */
+struct lull_graph_through {
+    int64_t time_ns;
+    uint32_t link; /* less than that of the link that goes on */
+};
+/* NULL: it did not come through anything. Valid until the graph changes. */
+const struct lull_graph_through *lull_graph_through_of(const struct lull_graph *graph,
+                                                       uint32_t link);
 /* When the wait started that ends at a point with a link: at since_ns, or at the point before. */
 int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point);
 

@@ -474,6 +474,73 @@ static void test_forwarding(void)
     end(&f);
 }
 
+static struct lull_net_packet in_buffer(struct lull_net_packet p, uint64_t skb, uint32_t device,
+                                        uint16_t ip_id)
+{
+    p.skb = skb;
+    p.device = device;
+    p.ip_id = ip_id;
+    p.length = 52 + p.payload + (p.is_send ? 14 : 0);
+    return p;
+}
+
+/* As Linux 6.18 was seen to do it: from a veth pair over a router that translates addresses and a bridge to another pair, and back.
+ * Ids are numbered as they are fed. */
+static void test_passed_on(gconstpointer data)
+{
+    enum { CLIENTS = 1, ROUTERS, BRIDGE, PORT, SERVERS };
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet out = segment(CLIENT, true, 1, 1000, 300),
+                           in = segment(CLIENT, false, 2, 1000, 300), translated = out;
+
+    translated.source[3] = 9;
+    waits(&f, in_buffer(out, 0x1000, CLIENTS, 5));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, LULL_NONE);
+    meets(&f, in_buffer(in, 0x1000, ROUTERS, 5), 0);
+    waits(&f, in_buffer(translated, 0x1000, BRIDGE, 5));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, 1);
+    waits(&f, in_buffer(translated, 0x1000, PORT, 5));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, 1);
+    translated.is_send = false;
+    meets(&f, in_buffer(translated, 0x1000, SERVERS, 5), 3);
+    /* What the server acknowledges takes the buffer over, which is another packet. */
+    struct lull_net_packet ack = back(segment(CLIENT, true, 6, 500, 0));
+    ack.ack = 1300;
+    ack.destination[3] = 9;
+    waits(&f, in_buffer(ack, 0x1000, SERVERS, 70));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, LULL_NONE);
+    ack.is_send = false;
+    meets(&f, in_buffer(ack, 0x1000, PORT, 70), 5);
+    /* It comes by the bridge once more. Nobody has sent it twice, also not the like of it that was lost before. */
+    waits(&f, in_buffer(ack, 0x1000, BRIDGE, 70));
+    ack.is_send = true;
+    ack.destination[3] = 1;
+    waits(&f, in_buffer(ack, 0x1000, ROUTERS, 70));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, 6);
+    /* The same acknowledgement again, in the same buffer: the IP id says that it is another. */
+    ack.is_send = false;
+    meets(&f, in_buffer(ack, 0x1000, CLIENTS, 70), 8);
+    ack.is_send = true;
+    ack.destination[3] = 9;
+    waits(&f, in_buffer(ack, 0x1000, SERVERS, 71));
+    g_assert_cmpuint(lull_matcher_passed_on(f.matcher), ==, LULL_NONE);
+    end(&f);
+}
+
+/* What was lost is sent again in the buffer that is free by then, and comes to a bridge: once. */
+static void test_bridged_again(void)
+{
+    struct feeder f = start(true);
+    struct lull_net_packet out = segment(CLIENT, true, 1, 1000, 300),
+                           in = segment(CLIENT, false, 2, 1000, 300);
+
+    waits(&f, in_buffer(out, 0x1000, 1, 5));
+    waits(&f, in_buffer(out, 0x1000, 1, 6));
+    meets(&f, in_buffer(in, 0x1000, 2, 6), 1);
+    waits(&f, in_buffer(in, 0x1000, 3, 6));
+    end(&f);
+}
+
 /* Not ordered, two routers whose clocks are swapped: never may the second one's packet count as
  * sent to the first. */
 static void test_forwarding_unordered(void)
@@ -636,6 +703,8 @@ int main(int argc, char **argv)
     add("buffer-takes", test_buffer_takes);
     add("virtual-devices", test_virtual_devices);
     g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
+    add("passed-on", test_passed_on);
+    g_test_add_func("/clock/match/bridged-again", test_bridged_again);
     g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);
     g_test_add_func("/clock/match/received-by-two/unordered", test_received_by_two);
     add("one-sided", test_one_sided);

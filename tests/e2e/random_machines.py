@@ -41,7 +41,7 @@ SCENES = {
     "calls": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake", "wait"), "hosts": 3, "ms": 300, "skewed": True},
     "bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "hosts": 3, "ms": 600, "burst": 30, "odd": True},
     "local-bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "ms": 600, "burst": 30, "odd": True,
-                     "via": (" via veth0", "")},
+                     "via": (" via veth0", " translated veth1", ""), "seeds": 10},
     "namespaces": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", "")},
     "headerless": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", ""), "options": " headerless"},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
@@ -91,7 +91,8 @@ class Simulation:  # pylint: disable=R0904
         self.due, self.order, self.now, self.end = [], 0, 0, scene.get("ms", 120) * MS
         self.calls, self.gaps, self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], [], [], 0, [], {}
         self.sent = {}  # packets: when they were sent, each time
-        self.ended = {}  # by the time of its first send: of what was sent together the packet that came last, and when
+        self.coming = {}  # packets: which of these copies are under way
+        self.ended = {}  # by the time of its first send: of what was sent together the packet that came last, and which copy of it
         for i in range(scene.get("hosts", 1)):
             host = Host(f"h{i}", self.chance.randrange(1, 5), scene.get("options", ""), self.chance.randrange(100, 30000))
             if i and scene.get("skewed"):
@@ -399,7 +400,7 @@ class Simulation:  # pylint: disable=R0904
             total += bytes_
             missing.add(name)
             self.say(self.now + i * US, task.cpu.where, f"send {name} {flow} {side} {bytes_}")
-            self.sent[name] = [self.now + i * US]
+            self.sent[name], self.coming[name] = [self.now + i * US], []
             last += self.chance.choice((0, 0, 10 * US))
             arrival, why = last + i * 60 * US, ("network", task, self.now + i * US)
             fate = self.chance.random()
@@ -407,30 +408,37 @@ class Simulation:  # pylint: disable=R0904
                 timer = timer + 21 * US if is_burst else self.now + self.chance.randrange(3 * MS, 20 * MS)
                 self.at(timer, self.send_again, task.host, is_burst and self.chance.random() < 0.3, name, other, missing, function, call, why)
                 continue
+            self.coming[name].append(0)
             if fate < 0.2:  # late
                 arrival += self.chance.randrange(500 * US)
             if fate > 0.9:  # twice: it was not lost
                 self.at(arrival + self.chance.randrange(MS), self.send_again, task.host, False, name, other, missing, function, call, why)
-            self.at(arrival, self.deliver, name, other, missing, function, call, why)
+            self.at(arrival, self.deliver, 0, name, other, missing, function, call, why)
         return total
 
     def send_again(self, host, is_lost, *what):
         cpu = self.interrupt(host, 20 * US, self.send_again, host, is_lost, *what)
         if cpu:
             self.say(self.now, cpu.where, f"softirq 1 {18 * US}ns")
-            self.say(self.now + 9 * US, cpu.where, f"resend {what[0]}")
-            self.sent[what[0]].append(self.now + 9 * US)
+            name, copy = what[0], len(self.sent[what[0]])  # the buffer of what was lost is free, and the first that TCP takes
+            self.say(self.now + 9 * US, cpu.where, f"resend {name}" + ("" if self.coming[name] else " reused"))
+            self.sent[name].append(self.now + 9 * US)
             if is_lost:
                 self.at(self.now + self.chance.randrange(2, 5) * 8 * MS, self.send_again, host, False, *what)
             else:
-                self.at(self.now + 109 * US, self.deliver, *what)
+                self.coming[name].append(copy)
+                self.at(self.now + 109 * US, self.deliver, copy, *what)
 
-    def deliver(self, name, task, missing, function, call, why):
-        cpu = self.interrupt(task.host, 55 * US, self.deliver, name, task, missing, function, call, why)
+    def deliver(self, copy, name, task, missing, function, call, why):
+        if self.coming[name][0] != copy:  # one after the other
+            self.at(self.now + 50 * US, self.deliver, copy, name, task, missing, function, call, why)
+            return
+        cpu = self.interrupt(task.host, 55 * US, self.deliver, copy, name, task, missing, function, call, why)
         if cpu:
-            self.say(self.now + 30 * US, cpu.where, f"receive {name}")
+            self.coming[name].pop(0)
+            self.say(self.now + 30 * US, cpu.where, f"receive {name} copy {copy}")
             if missing == {name}:
-                self.ended[why[2]] = name, self.now + 30 * US
+                self.ended[why[2]] = name, copy
                 self.at(self.now + 35 * US, function, task, call, why, cpu)
             missing.discard(name)
 
@@ -638,9 +646,8 @@ def check_calls(simulation, lull, traces):
 def check_tcp(simulation, segments):
     """What a path says of packets that were sent again, where that was otherwise."""
     wrong, again = [], {}
-    for begin, (name, end) in simulation.ended.items():
-        times = [time for time in simulation.sent[name] if time < end]
-        again[begin] = (times[0], times[-1], len(times) - 1) if len(times) > 1 else None
+    for begin, (name, copy) in simulation.ended.items():
+        again[begin] = (simulation.sent[name][0], simulation.sent[name][copy], copy) if copy else None
     for segment in segments:
         tcp, begin = segment.get("tcp"), segment["begin_ns"] - EPOCH
         is_ = tcp and (tcp["first_ns"] - EPOCH, tcp["last_ns"] - EPOCH, tcp["times"])
@@ -707,8 +714,8 @@ def check(seed, scene, folder, programs):
 def main():
     programs = os.environ["LULL"], os.environ["MAKE_TRACES"]
     tap = Tap()
-    names, first, last = sys.argv[1:2] or list(SCENES), *map(int, sys.argv[2:4] or (0, 2))
-    for name in names:
+    for name in sys.argv[1:2] or SCENES:
+        first, last = map(int, sys.argv[2:4] or (0, SCENES[name].get("seeds", 2)))
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
             found = list(pool.map(lambda seed, scene=SCENES[name], where=folder: check(seed, scene, where, programs), range(first, last)))
         wrong, known = sum((one[0] for one in found), []), sum(one[1] for one in found)

@@ -5,7 +5,8 @@
  * as "LINE:BEGIN-ENDstate …" with the states R running, P preempted, I interrupted and, blocked on
  * …, T task, N network, M timer, D disk, K user input, J inter-processor interrupt, Q interrupt, U
  * unknown, B no cause given; | is a gap. A "q" behind a state is a detail, a "*" marks the transit
- * of a link. Instead of a cause, "=" says that the line goes on as what the other was. A "!" behind a state says that it is alone, behind a link that its line had been idle. */
+ * of a link. Instead of a cause, "=" says that the line goes on as what the other was. A "!" behind a state says that it is alone, behind a link that its line had been idle,
+ * a "<TIME" that what it brings had come to FROM then. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,9 +45,10 @@ static void parse_link(struct lull_graph *graph, const char *text)
 {
     unsigned from_line, to_line;
     long from_ns, to_ns;
-    char cause, idle;
-    int n =
-        sscanf(text, "%u@%ld>%u@%ld %c%c", &from_line, &from_ns, &to_line, &to_ns, &cause, &idle);
+    char cause, more;
+    long via_ns;
+    int n = sscanf(text, "%u@%ld>%u@%ld %c%c%ld", &from_line, &from_ns, &to_line, &to_ns, &cause,
+                   &more, &via_ns);
     g_assert_cmpint(n, >=, 5);
     if (cause == '=') {
         g_assert_cmpint(from_ns, ==, to_ns);
@@ -55,8 +57,10 @@ static void parse_link(struct lull_graph *graph, const char *text)
     }
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
                     LULL_NONE);
-    if (n == 6 && idle == '!') {
+    if (n == 6 && more == '!') {
         lull_graph_link_idle(graph, to_line, to_ns);
+    } else if (n == 7 && more == '<') {
+        lull_graph_link_through(graph, to_line, to_ns, from_line, via_ns);
     }
 }
 
@@ -299,6 +303,26 @@ static const struct example own_examples[] = {
     {"mutual-at-once", "0: 0 R 1 T 9; 1: 0 R 1 T 9; 0@9>1@9 T; 1@9>0@9 T", 0, 9, "0:0-1R 1:1-9U"},
     {"mutual-within-waits", "0: 0 T 10; 1: 0 T 20; 1@10>0@10 T; 0@8>1@20 T", 0, 10,
      "1:0-8U 1:8-10T*"},
+    /* line 1 passes on what lines 2 and 3 have sent, one right after the other */
+    {"passed-on",
+     "0: 0 R 1 N 8 R 9; 1: 4 R 5 R 6 R 9; 2: 0 R 9; 3: 0 R 9; 2@2>1@4 N; 3@3>1@5 N; 1@6>0@8 N<4", 0,
+     9, "0:0-1R 2:1-2R 1:2-4N* 1:4-5R 1:5-6R 0:6-8N* 0:8-9R"},
+    {"passed-on-after",
+     "0: 0 R 1 N 8 R 9; 1: 4 R 5 R 6 R 9; 2: 0 R 9; 3: 0 R 9; 2@2>1@4 N; 3@3>1@5 N; 1@7>0@8 N<5", 0,
+     9, "0:0-1R 3:1-3R 1:3-5N* 1:5-6R 1:6-7R 0:7-8N* 0:8-9R"},
+    /* line 1 waits for what line 2 had sent before line 0 started to wait for line 1 */
+    {"passed-on-long",
+     "0: 0 R 2 T 20 R 21; 1: 0 R 5 N 18 R 20; 2: 0 R 9; 3: 15 R 17; 1@20>0@20 T; 2@1>3@15 N; "
+     "3@17>1@18 N<15",
+     0, 21, "0:0-2R 1:2-18N* 1:18-20R 0:20-21R"},
+    {"passed-on-before-wait", "0: 0 R 5 N 8; 1: 3 R 7; 2: 0 R 9; 2@2>1@3 N; 1@7>0@8 N<3", 0, 8,
+     "0:0-5R 1:5-7R 0:7-8N*"},
+    {"passed-on-twice",
+     "0: 0 R 1 N 9; 1: 2 R 4; 2: 5 R 7; 3: 0 R 9; 3@1>1@2 N; 1@4>2@5 N<2; 2@7>0@9 N<5", 0, 9,
+     "0:0-1R 1:1-2N* 1:2-4R 2:4-5N* 2:5-7R 0:7-9N*"},
+    {"passed-on-later", /* than it was sent: not so */
+     "0: 0 R 1 N 9; 1: 2 R 4 R 8; 3: 0 R 9; 3@1>1@8 N; 1@4>0@9 N<8", 0, 9,
+     "0:0-1R 1:1-2U 1:2-4R 0:4-9N*"},
     {"mutual-entries", /* each only known to come from the other */
      "1: 3 R 9; 2: 3 R 9; 1@3>2@3 T; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
      "0:0-1R 2:1-3U 1:3-9R 0:9-10R"},
@@ -457,11 +481,24 @@ static struct lull_graph *random_graph(GRand *rand)
         /* at the same time, some time earlier, or impossibly later */
         int64_t delay = g_rand_boolean(rand) ? 0 : g_rand_int_range(rand, -3, 20);
         lull_graph_link(graph, from, t - delay, to, t, LULL_CAUSE_NETWORK, LULL_NONE);
+        points = lull_graph_points(graph, from, &count);
+        if (count && g_rand_boolean(rand)) {
+            const int64_t via_ns = points[g_rand_int_range(rand, 0, (gint32)count)].time_ns;
+            lull_graph_link_through(graph, to, t, from, via_ns);
+        }
         if (from < n_lines && g_rand_int_range(rand, 0, 3) == 0) {
             lull_graph_link(graph, to, t, from, t - delay, LULL_CAUSE_TASK, LULL_NONE);
         }
     }
     return graph;
+}
+
+/* Since when what the link brings may have been under way. */
+static int64_t since_of(const struct lull_graph *graph, uint32_t link)
+{
+    const struct lull_graph_through *through = lull_graph_through_of(graph, link);
+    const int64_t from_ns = lull_graph_link_at(graph, link)->from_ns;
+    return through ? MIN(from_ns, since_of(graph, through->link)) : from_ns;
 }
 
 /* What a hop says must stand in the graph. */
@@ -477,7 +514,7 @@ static void check_evidence(const struct lull_graph *graph, const struct lull_hop
         g_assert_cmpuint(i, <, count);
         g_assert_cmpint(hop->end_ns, <=, points[i].time_ns);
         const struct lull_graph_link *link = lull_graph_link_at(graph, hop->link);
-        g_assert_cmpint(hop->start_ns, >=, link->from_ns);
+        g_assert_cmpint(hop->start_ns, >=, since_of(graph, hop->link));
         g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
         g_assert_cmpint(hop->cause, ==, link->cause);
     } else if (hop->state != LULL_STATE_BLOCKED || hop->cause != LULL_CAUSE_UNKNOWN) {

@@ -67,6 +67,13 @@ struct sc_packet {
     uint32_t seq, ack;
     uint64_t skb;
     bool has_come;
+    GArray *copies; /* struct copy, of sc_send() and sc_resend() in their order */
+};
+
+/* What tells the times apart that a packet was sent. */
+struct copy {
+    unsigned ip_id;
+    uint64_t skb;
 };
 
 struct scenario {
@@ -115,13 +122,19 @@ static void free_host(gpointer data)
     g_free(host);
 }
 
+static void free_packet(gpointer data)
+{
+    g_array_unref(((struct sc_packet *)data)->copies);
+    g_free(data);
+}
+
 struct scenario *scenario_new(const char *dir)
 {
     struct scenario *s = g_new0(struct scenario, 1);
     s->dir = g_strdup(dir);
     s->hosts = g_ptr_array_new_with_free_func(free_host);
     s->flows = g_ptr_array_new_with_free_func(g_free);
-    s->packets = g_ptr_array_new_with_free_func(g_free);
+    s->packets = g_ptr_array_new_with_free_func(free_packet);
     return s;
 }
 
@@ -309,9 +322,9 @@ static void put_numbers(const struct sc_packet *p, struct sc_host *host, unsigne
         flags | transport_words(p));
 }
 
-/* `stage`: 0 with the addresses that its sender knows, 1 its receiver. */
+/* `stage`: 0 with the addresses that its sender knows, 1 its receiver. `by`: a device, or NULL for that of the stage. */
 static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
-                          bool is_send, unsigned stage)
+                          bool is_send, unsigned stage, const char *by)
 {
     const struct sc_flow *f = p->flow;
     unsigned from = f->host[!p->from_client]->number, to = f->host[p->from_client]->number;
@@ -322,7 +335,8 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
     bool loopback = f->host[0] == f->host[1];
     const bool is_passing =
         stage == 0 && !is_send; /* comes in at the other end of the first device */
-    const char *device = is_passing         ? "peer0"
+    const char *device = by                 ? by
+                         : is_passing       ? "peer0"
                          : f->device[stage] ? f->device[stage]
                          : loopback         ? "lo"
                                             : "eth0";
@@ -354,14 +368,37 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
         transport + ip + link, device, header);
 }
 
+/* As Linux 6.18 does it between the pair of the client and a bridge, which has the pair of the server as its port: what it sends
+ * leaves by the bridge and by the port, what it receives comes by the port and by the bridge. */
+static void put_forwarded(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t)
+{
+    put_packet_at(p, host, cpu, t - 4 * US, false, 0, NULL);
+    if (p->from_client) {
+        put_packet_at(p, host, cpu, t - 3 * US, true, 1, "br0");
+    } else {
+        put_packet_at(p, host, cpu, t - 3 * US, false, 0, "br0");
+    }
+    put_packet_at(p, host, cpu, t - 1 * US, true, 1, NULL);
+}
+
 static void put_packet(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
                        bool is_send)
 {
     if (p->flow->is_translated && !is_send) { /* forwarded by another namespace */
-        put_packet_at(p, host, cpu, t - 2 * US, false, 0);
-        put_packet_at(p, host, cpu, t - 1 * US, true, 1);
+        put_forwarded(p, host, cpu, t);
     }
-    put_packet_at(p, host, cpu, t, is_send, is_send ? 0 : 1);
+    put_packet_at(p, host, cpu, t, is_send, is_send ? 0 : 1, NULL);
+}
+
+/* Each in a buffer of its own, or that of the last one. */
+static void send_copy(struct sc_packet *p, unsigned cpu, int64_t t, bool is_reused)
+{
+    struct sc_host *host = p->flow->host[!p->from_client];
+    p->ip_id = host->ip_id++ & 0xffff;
+    p->skb = is_reused ? p->skb : UINT64_C(0xffff888000000000) + host->ip_id * UINT64_C(0x100);
+    const struct copy copy = {p->ip_id, p->skb};
+    g_array_append_val(p->copies, copy);
+    put_packet(p, host, cpu, t, true);
 }
 
 struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t,
@@ -375,26 +412,22 @@ struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, 
                             .flags = flags   ? flags
                                      : bytes ? 0x18
                                              : 0x10,
-                            .ip_id = host->ip_id++ & 0xffff,
                             .window = 502,
                             .seq = flow->next_seq[!from_client],
                             .ack = flow->received[!from_client],
-                            .skb = UINT64_C(0xffff888000000000) + host->ip_id * UINT64_C(0x100)};
+                            .copies = g_array_new(FALSE, FALSE, sizeof(struct copy))};
     g_ptr_array_add(flow->scenario->packets, p);
     flow->next_seq[!from_client] += bytes + (flags & 2 ? 1 : 0) + (flags & 1);
     if (context != SC_PLAIN) {
         sc_softirq(host, cpu, t - 10 * US, 20 * US, 3);
     }
-    put_packet(p, host, cpu, t, true);
+    send_copy(p, cpu, t, false);
     return p;
 }
 
-void sc_resend(struct sc_packet *p, unsigned cpu, int64_t t)
+void sc_resend(struct sc_packet *p, unsigned cpu, int64_t t, bool is_reused)
 {
-    struct sc_host *host = p->flow->host[!p->from_client];
-    p->ip_id = host->ip_id++ & 0xffff;
-    p->skb += 0x80;
-    put_packet(p, host, cpu, t, true);
+    send_copy(p, cpu, t, is_reused);
 }
 
 /* What has come without a hole; packets are in the order of their numbers. */
@@ -423,6 +456,19 @@ static void put_received(const struct sc_packet *p, struct sc_host *host, unsign
     if (task) {
         sc_wake(host, cpu, t + 5 * US, task);
     }
+}
+
+void sc_receive_copy(struct sc_packet *p, unsigned number, unsigned cpu, int64_t t,
+                     const struct sc_task *task, enum sc_context context)
+{
+    const struct copy *copy = &g_array_index(p->copies, struct copy, number);
+    g_assert_cmpuint(number, <, p->copies->len);
+    p->ip_id = copy->ip_id;
+    p->skb = copy->skb;
+    sc_receive(p, cpu, t, task, context);
+    copy = &g_array_index(p->copies, struct copy, p->copies->len - 1);
+    p->ip_id = copy->ip_id;
+    p->skb = copy->skb;
 }
 
 void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_task *task,

@@ -71,11 +71,15 @@ void sc_hrtimer(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_t
 /* Sends at t. flags: TCP flags, 0 for PSH|ACK or ACK by the length. SC_IRQ is as SC_SOFTIRQ. */
 struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t,
                           unsigned bytes, unsigned flags, enum sc_context context);
-/* Sends the same bytes once more, because they were lost. */
-void sc_resend(struct sc_packet *packet, unsigned cpu, int64_t t);
-/* Arrives at t; wakes the task (if not NULL) 5 us later. */
+/* Sends the same bytes once more, because they were lost. `is_reused`: in the same buffer, which nothing is in any more. */
+void sc_resend(struct sc_packet *packet, unsigned cpu, int64_t t, bool is_reused);
+/* What was sent last arrives at t; wakes the task (if not NULL) 5 us later. */
 void sc_receive(struct sc_packet *packet, unsigned cpu, int64_t t, const struct sc_task *task,
                 enum sc_context context);
+
+/* What was sent at first (0), or at that resend. */
+void sc_receive_copy(struct sc_packet *packet, unsigned number, unsigned cpu, int64_t t,
+                     const struct sc_task *task, enum sc_context context);
 
 /* A packet of which everything is given, as the host sees it: nothing of the connection is kept. */
 struct sc_header {

@@ -259,7 +259,10 @@ static bool play_network(struct script *s, const char *verb, const struct words 
         return false;
     }
     if (!strcmp(verb, "resend")) {
-        sc_resend(packet, m->cpu, m->t);
+        sc_resend(packet, m->cpu, m->t, has_word(w, "reused"));
+    } else if (word_after(w, "copy")) {
+        sc_receive_copy(packet, (unsigned)number_after(w, "copy"), m->cpu, m->t, task,
+                        context_of(w, SC_IRQ));
     } else {
         sc_receive(packet, m->cpu, m->t, task, context_of(w, SC_IRQ));
     }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "base/sums.h"
 
@@ -51,7 +50,7 @@ struct lull_requests {
     LULL_VEC(struct connection) connections;
     LULL_VEC(uint32_t) next_waiting; /* by connection: list of those that wait for the same task */
     LULL_VEC(struct watch) watches;  /* by task */
-    struct lull_map by_flow;         /* flow (either direction) → connection */
+    LULL_VEC(uint32_t) by_flow;      /* connection of a flow (either direction), or LULL_NONE */
     GStringChunk *texts;             /* of the list */
 };
 
@@ -219,30 +218,38 @@ static uint32_t add_connection(struct lull_requests *requests, const struct lull
                                           : LULL_NONE,
                   });
     lull_vec_push(&requests->next_waiting, LULL_NONE);
-    lull_map_insert(&requests->by_flow, packet->flow, number);
+    while (requests->by_flow.count <= packet->flow) {
+        lull_vec_push(&requests->by_flow, LULL_NONE);
+    }
+    requests->by_flow.items[packet->flow] = number;
     return number;
+}
+
+static inline uint32_t connection_on(const struct lull_requests *requests, uint32_t flow)
+{
+    return flow < requests->by_flow.count ? requests->by_flow.items[flow] : LULL_NONE;
 }
 
 /* The connection a packet belongs to; LULL_NONE if it identifies none. */
 static uint32_t connection_of(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t reverse = lull_flows_at(lull_model_flows(requests->model), packet->flow)->reverse;
-    uint32_t number = lull_map_find(&requests->by_flow, packet->flow);
-    if (number == LULL_MAP_NONE && reverse != LULL_NONE) {
-        number = lull_map_find(&requests->by_flow, reverse);
+    uint32_t number = connection_on(requests, packet->flow);
+    if (number == LULL_NONE) {
+        number = connection_on(requests, reverse);
     }
-    if (number != LULL_MAP_NONE && is_opening(packet)) {
+    if (number != LULL_NONE && is_opening(packet)) {
         /* The ports are used again, unless it is the same SYN on its way or sent again. */
         const struct connection *connection = &requests->connections.items[number];
         if (connection->sent.is_open && connection->sent.next != packet->seq + 1 &&
             packet->is_send) {
-            if (reverse != LULL_NONE) {
-                lull_map_remove(&requests->by_flow, reverse);
+            if (reverse < requests->by_flow.count) {
+                requests->by_flow.items[reverse] = LULL_NONE;
             }
             return add_connection(requests, packet);
         }
     }
-    if (number != LULL_MAP_NONE) {
+    if (number != LULL_NONE) {
         return number;
     }
     return packet->payload > 0 || is_opening(packet) ? add_connection(requests, packet) : LULL_NONE;
@@ -365,7 +372,7 @@ void lull_requests_free(struct lull_requests *requests)
     lull_vec_free(&requests->connections);
     lull_vec_free(&requests->next_waiting);
     lull_vec_free(&requests->watches);
-    lull_map_free(&requests->by_flow);
+    lull_vec_free(&requests->by_flow);
     g_string_chunk_free(requests->texts);
     g_free(requests);
 }

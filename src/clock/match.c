@@ -39,17 +39,14 @@ struct lull_matcher {
 /* A packet as it is compared. */
 struct subject {
     const struct lull_net_packet *packet;
+    struct lull_skb
+        is; /* with its number of the first byte, or the first half of the key; its rest is the second half */
     uint32_t id;
-    struct lull_match_flow_key key;
-    uint64_t hash;
     unsigned direction;
-    bool has_headers, is_bytes;
+    bool is_bytes;
     bool is_sequenced; /* its flow is one direction of one connection of TCP */
     bool is_weak;      /* nothing but ports and size distinguishes it from the next one */
-    uint32_t number;   /* of the first byte, or the first half of the key */
-    uint64_t rest;     /* the second half */
-    uint32_t bytes;
-    int64_t first; /* `number`, unwrapped */
+    int64_t first;     /* `number`, unwrapped */
     struct lull_match_flow_direction *flow;
     struct lull_match_flow_role *role; /* unordered only */
 };
@@ -79,40 +76,49 @@ static int64_t earlier(int64_t time_ns, int64_t by_ns)
     return time_ns < INT64_MIN + by_ns ? INT64_MIN : time_ns - by_ns;
 }
 
-static struct subject describe(const struct lull_net_packet *packet, uint32_t id)
+/* The buffer with the packet, as it is told from others. */
+static inline struct lull_skb buffer_of(const struct lull_net_packet *packet, uint32_t id)
 {
-    struct subject s = {.packet = packet, .id = id};
+    struct lull_skb is = {.skb = packet->skb,
+                          .time_ns = packet->time_ns,
+                          .host = packet->host,
+                          .id = id,
+                          .flow = packet->flow,
+                          .device = packet->device,
+                          .length = packet->length,
+                          .ip_id = packet->ip_id,
+                          .is_loopback = packet->is_loopback,
+                          .is_waiting = true};
 
-    if (packet->has_numbers) {
-        s.has_headers = true;
-        s.key = lull_match_flow_key_of_numbers(packet, &s.hash);
-        s.number = packet->seq;
-        s.rest = (uint64_t)packet->ack << 16 | packet->tcp_flags;
-        return s;
+    is.has_headers = packet->has_numbers || ((packet->ip_version == 4 || packet->ip_version == 6) &&
+                                             packet->payload <= MAX_PAYLOAD);
+    if (!is.has_headers) {
+        return is;
     }
-    s.has_headers =
-        (packet->ip_version == 4 || packet->ip_version == 6) && packet->payload <= MAX_PAYLOAD;
-    if (!s.has_headers) {
-        return s;
-    }
-    s.key = lull_match_flow_key_of(packet, &s.hash, &s.direction);
-    s.is_sequenced = packet->protocol == TCP;
-    if (packet->protocol == TCP && packet->payload) {
-        s.is_bytes = true;
-        s.bytes = packet->payload;
-        s.number = packet->seq + !!(packet->tcp_flags & SYN);
-        s.rest = LULL_PENDING_BYTES;
+    if (packet->protocol == TCP && packet->payload && !packet->has_numbers) {
+        is.bytes = packet->payload;
+        is.number = packet->seq + !!(packet->tcp_flags & SYN);
+        is.rest = LULL_PENDING_BYTES;
     } else if (packet->protocol == TCP) {
-        s.number = packet->seq;
-        s.rest = (uint64_t)packet->ack << 16 | packet->tcp_flags;
+        is.number = packet->seq;
+        is.rest = (uint64_t)packet->ack << 16 | packet->tcp_flags;
     } else {
         bool is_icmp = packet->protocol == ICMP4 || packet->protocol == ICMP6;
-        uint32_t id_of_ip = packet->ip_version == 4 ? packet->ip_id : 0;
 
-        s.number = id_of_ip;
-        s.rest = (is_icmp ? (uint64_t)packet->icmp_rest << 32 : 0) | packet->payload;
-        s.is_weak = !id_of_ip && !(is_icmp && packet->icmp_rest);
+        is.number = packet->ip_version == 4 ? packet->ip_id : 0;
+        is.rest = (is_icmp ? (uint64_t)packet->icmp_rest << 32 : 0) | packet->payload;
     }
+    return is;
+}
+
+static struct subject describe(const struct lull_net_packet *packet, uint32_t id)
+{
+    struct subject s = {.packet = packet, .is = buffer_of(packet, id), .id = id};
+    const bool is_tcp = packet->protocol == TCP;
+
+    s.is_sequenced = is_tcp && s.is.has_headers && !packet->has_numbers;
+    s.is_bytes = s.is.bytes > 0;
+    s.is_weak = !is_tcp && s.is.number == 0 && s.is.rest >> 32 == 0;
     return s;
 }
 
@@ -124,16 +130,16 @@ static void unwrap(struct subject *s, bool ordered)
     struct lull_match_flow_direction *flow = s->flow;
 
     if (!s->is_sequenced) {
-        s->first = s->number;
+        s->first = s->is.number;
         return;
     }
     if (!flow->is_sequenced) {
         flow->is_sequenced = true;
-        flow->sequence = s->number;
+        flow->sequence = s->is.number;
     }
     int64_t before = ordered || !s->role->is_sequenced ? flow->sequence : s->role->sequence;
 
-    s->first = before + (int32_t)(s->number - (uint32_t)before);
+    s->first = before + (int32_t)(s->is.number - (uint32_t)before);
     if (s->packet->tcp_flags & RST) { /* may have any number */
         return;
     }
@@ -150,7 +156,7 @@ static bool locate(struct lull_matcher *matcher, struct subject *s, bool create)
 {
     int64_t horizon = matcher->ordered ? earlier(s->packet->time_ns, FORGET_NS) : INT64_MIN;
     struct lull_match_flow *flow =
-        lull_match_flows_get(&matcher->flows, &s->key, s->hash, create, horizon);
+        lull_match_flows_get(&matcher->flows, s->packet, create, horizon, &s->direction);
 
     if (!flow) {
         return false;
@@ -177,9 +183,9 @@ static void wait_in(struct lull_matcher *matcher, struct lull_pending_queue *que
     struct lull_pending entry = {
         .time_ns = s->packet->time_ns,
         .first = first,
-        .rest = s->rest,
+        .rest = s->is.rest,
         .skb = s->packet->skb,
-        .bytes = s->bytes,
+        .bytes = s->is.bytes,
         .taken = taken,
         .host = s->packet->host,
         .id = s->id,
@@ -243,7 +249,7 @@ static bool is_new(const struct subject *s)
     int64_t *to = is_send ? &role->sent_to : &role->received_to;
     uint32_t *ack = is_send ? &role->sent_ack : &role->received_ack;
     uint16_t flags = s->packet->tcp_flags;
-    int64_t start = s->first, end = start + s->bytes + !!(flags & FIN);
+    int64_t start = s->first, end = start + s->is.bytes + !!(flags & FIN);
     bool result;
 
     if (flags & RST) {
@@ -258,7 +264,7 @@ static bool is_new(const struct subject *s)
     }
     if (s->is_bytes) {
         /* Receives may come in other pieces than before, but their last byte must be new. */
-        result = !*has || (is_send ? start >= *to : start + s->bytes > *to);
+        result = !*has || (is_send ? start >= *to : start + s->is.bytes > *to);
     } else if (flags & FIN) {
         result = *has && end > *to;
     } else {
@@ -334,10 +340,10 @@ static uint32_t find_like(const struct lull_matcher *matcher, const struct subje
     int64_t age = 0;
     bool is_only = true;
 
-    for (uint32_t i = lull_pending_find(sends, s->first, s->rest + 1); i-- > 0;) {
+    for (uint32_t i = lull_pending_find(sends, s->first, s->is.rest + 1); i-- > 0;) {
         const struct lull_pending *send = lull_pending_at(sends, i);
 
-        if (send->first != s->first || send->rest != s->rest || send->time_ns < horizon) {
+        if (send->first != s->first || send->rest != s->is.rest || send->time_ns < horizon) {
             break;
         }
         is_only = found == LULL_NONE;
@@ -358,11 +364,11 @@ static uint32_t find_like(const struct lull_matcher *matcher, const struct subje
 static uint32_t find_send(const struct lull_matcher *matcher, const struct subject *s, bool local)
 {
     const struct lull_pending_queue *sends = &s->flow->sends;
-    int64_t last = s->first + (s->is_bytes ? s->bytes - 1 : 0);
+    int64_t last = s->first + (s->is_bytes ? s->is.bytes - 1 : 0);
     int64_t horizon = horizon_of(matcher, s);
     uint32_t found = LULL_NONE, found_id = 0;
     uint32_t i = s->is_bytes ? lull_pending_find(sends, last + 1, 0)
-                             : lull_pending_find(sends, s->first, s->rest + 1);
+                             : lull_pending_find(sends, s->first, s->is.rest + 1);
 
     if (matcher->ordered && !s->is_bytes) {
         return find_like(matcher, s);
@@ -378,7 +384,7 @@ static uint32_t find_send(const struct lull_matcher *matcher, const struct subje
             fits = send->rest == LULL_PENDING_BYTES && last - send->first < send->bytes &&
                    last - send->first >= send->taken;
         } else {
-            if (send->first != s->first || send->rest != s->rest) {
+            if (send->first != s->first || send->rest != s->is.rest) {
                 break;
             }
             fits = !send->is_ambiguous;
@@ -402,10 +408,10 @@ static bool mark_repeated(struct lull_pending_queue *queue, const struct subject
 {
     bool result = false;
 
-    for (uint32_t i = lull_pending_find(queue, first, s->rest); i < queue->count; i++) {
+    for (uint32_t i = lull_pending_find(queue, first, s->is.rest); i < queue->count; i++) {
         struct lull_pending *other = lull_pending_at(queue, i);
 
-        if (other->first != first || other->rest != s->rest) {
+        if (other->first != first || other->rest != s->is.rest) {
             break;
         }
         if (same_host && other->host != s->packet->host) {
@@ -420,14 +426,14 @@ static bool is_same_packet_again(const struct subject *s)
 {
     const struct lull_pending_queue *sends = &s->flow->sends;
 
-    for (uint32_t i = lull_pending_find(sends, s->first, s->rest); i < sends->count; i++) {
+    for (uint32_t i = lull_pending_find(sends, s->first, s->is.rest); i < sends->count; i++) {
         const struct lull_pending *other = lull_pending_at(sends, i);
 
-        if (other->first != s->first || other->rest != s->rest) {
+        if (other->first != s->first || other->rest != s->is.rest) {
             return false;
         }
         if (s->packet->skb && other->skb == s->packet->skb && other->host == s->packet->host &&
-            other->bytes == s->bytes) {
+            other->bytes == s->is.bytes) {
             return true;
         }
     }
@@ -440,19 +446,19 @@ static bool is_same_packet_again(const struct subject *s)
 static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
 {
     struct lull_pending_queue *receives = &s->flow->receives;
-    int64_t end = s->is_bytes ? s->first + s->bytes : s->first + 1;
+    int64_t end = s->is_bytes ? s->first + s->is.bytes : s->first + 1;
     uint32_t taken = 0;
     bool is_done = false;
 
-    for (uint32_t i = lull_pending_find(receives, s->first, s->is_bytes ? 0 : s->rest);
+    for (uint32_t i = lull_pending_find(receives, s->first, s->is_bytes ? 0 : s->is.rest);
          i < receives->count && !is_done;) {
         const struct lull_pending receive = *lull_pending_at(receives, i);
         uint32_t to = s->is_bytes ? (uint32_t)(receive.first - s->first + 1) : 0;
 
-        if (receive.first >= end || (!s->is_bytes && receive.rest != s->rest)) {
+        if (receive.first >= end || (!s->is_bytes && receive.rest != s->is.rest)) {
             break;
         }
-        if (receive.rest != s->rest || receive.host == s->packet->host ||
+        if (receive.rest != s->is.rest || receive.host == s->packet->host ||
             (s->is_bytes && to <= taken) ||
             !is_certain(matcher, s, s->packet->host, receive.host)) {
             i++;
@@ -468,43 +474,22 @@ static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
         taken = to;
         is_done = !s->is_bytes;
     }
-    if (!is_done && (!s->is_bytes || taken < s->bytes)) {
+    if (!is_done && (!s->is_bytes || taken < s->is.bytes)) {
         wait_in(matcher, &s->flow->sends, s, s->first, taken);
     }
 }
 
-static struct lull_skb buffer_of(const struct subject *s)
+static void put_buffer(struct lull_matcher *matcher, const struct lull_skb *sent)
 {
-    const struct lull_net_packet *packet = s->packet;
-
-    return (struct lull_skb){
-        .skb = packet->skb,
-        .host = packet->host,
-        .id = s->id,
-        .time_ns = packet->time_ns,
-        .flow = s->hash,
-        .rest = s->rest,
-        .number = s->number,
-        .bytes = s->bytes,
-        .direction = (uint8_t)s->direction,
-        .has_headers = s->has_headers,
-        .is_loopback = packet->is_loopback,
-        .device = packet->device,
-        .length = packet->length,
-        .ip_id = packet->ip_id,
-        .is_waiting = true,
-    };
+    lull_skbs_put(&matcher->skbs, sent,
+                  matcher->ordered ? earlier(sent->time_ns, FORGET_NS) : INT64_MIN);
 }
 
 static void feed_send(struct lull_matcher *matcher, struct subject *s)
 {
-    const struct lull_net_packet *packet = s->packet;
-    const struct lull_skb sent = buffer_of(s);
-
-    matcher->passed_on = lull_skbs_passed_on(&matcher->skbs, &sent);
-    lull_skbs_put(&matcher->skbs, &sent,
-                  matcher->ordered ? earlier(packet->time_ns, FORGET_NS) : INT64_MIN);
-    if (!s->has_headers || !locate(matcher, s, true)) {
+    matcher->passed_on = lull_skbs_passed_on(&matcher->skbs, &s->is);
+    put_buffer(matcher, &s->is);
+    if (!s->is.has_headers || !locate(matcher, s, true)) {
         return;
     }
     if (matcher->ordered) {
@@ -536,57 +521,62 @@ static bool has_passed(const struct lull_skb *sent, const struct lull_net_packet
 }
 
 /* The send of the same buffer on the same host. */
-static bool meet_skb(struct lull_matcher *matcher, struct subject *s, struct lull_match *match)
+static bool meet_skb(struct lull_matcher *matcher, const struct lull_skb *is,
+                     const struct lull_net_packet *packet, struct lull_match *match)
 {
-    const struct lull_net_packet *packet = s->packet;
-    struct lull_skb *sent = lull_skbs_find(&matcher->skbs, packet->host, packet->skb);
+    struct lull_skb *sent = lull_skbs_find(&matcher->skbs, is->host, is->skb);
 
-    if (!sent || !sent->is_waiting || sent->has_headers != s->has_headers) {
+    if (!sent || !sent->is_waiting || sent->has_headers != is->has_headers) {
         return false;
     }
-    if (s->has_headers
-            ? sent->flow != s->hash || sent->rest != s->rest || sent->number != s->number ||
-                  sent->bytes != s->bytes || sent->direction != s->direction
-            : !has_passed(sent, packet)) {
+    if (is->has_headers ? sent->flow != is->flow || sent->rest != is->rest ||
+                              sent->number != is->number || sent->bytes != is->bytes
+                        : !has_passed(sent, packet)) {
         return false;
     }
     sent->is_waiting = false;
-    *match = match_of(s, sent->id, sent->host, sent->time_ns);
-    if (!s->has_headers || !locate(matcher, s, false)) {
-        return true;
+    *match =
+        (struct lull_match){sent->id, is->id, sent->host, is->host, sent->time_ns, is->time_ns};
+    return true;
+}
+
+/* The receive has met its send in the same buffer. */
+static void end_wait(struct lull_matcher *matcher, struct subject *s, uint32_t sent)
+{
+    if (!s->is.has_headers || !locate(matcher, s, false)) {
+        return;
     }
     struct lull_pending_queue *sends = &s->flow->sends;
 
-    for (uint32_t i = lull_pending_find(sends, s->first, s->rest); i < sends->count; i++) {
+    for (uint32_t i = lull_pending_find(sends, s->first, s->is.rest); i < sends->count; i++) {
         const struct lull_pending *send = lull_pending_at(sends, i);
 
-        if (send->first != s->first || send->rest != s->rest) {
+        if (send->first != s->first || send->rest != s->is.rest) {
             break;
         }
-        if (send->id == sent->id) {
+        if (send->id == sent) {
             lull_pending_remove(sends, i);
             break;
         }
     }
     forget_sent(s);
-    return true;
 }
 
 static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct lull_match *match)
 {
-    const struct lull_skb came = buffer_of(s);
-    const bool is_again = lull_skbs_has_come(&matcher->skbs, &came);
+    const bool is_again = lull_skbs_has_come(&matcher->skbs, &s->is);
 
-    if (meet_skb(matcher, s, match)) {
+    if (meet_skb(matcher, &s->is, s->packet, match)) {
+        end_wait(matcher, s, match->send);
         return true;
     }
     if (is_again) {
         return false;
     }
-    if (!s->has_headers || !locate(matcher, s, !matcher->ordered)) {
+    if (!s->is.has_headers || !locate(matcher, s, !matcher->ordered)) {
         return false;
     }
-    int64_t last = s->first + (s->is_bytes ? s->bytes - 1 : 0);
+    int64_t last = s->first + (s->is_bytes ? s->is.bytes - 1 : 0);
     uint32_t found = find_send(matcher, s, true);
 
     if (!matcher->ordered && found != LULL_NONE) {
@@ -611,16 +601,31 @@ static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct
     return true;
 }
 
+/* It is received in the buffer that it was sent in, or not at all. */
+static bool feed_loopback(struct lull_matcher *matcher, const struct lull_net_packet *packet,
+                          uint32_t id, struct lull_match *match)
+{
+    const struct lull_skb is = buffer_of(packet, id);
+
+    if (!packet->is_send) {
+        return meet_skb(matcher, &is, packet, match);
+    }
+    put_buffer(matcher, &is);
+    return false;
+}
+
 bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packet *packet,
                        uint32_t id, struct lull_match *match)
 {
-    struct subject s = describe(packet, id);
-
     if (matcher->ready->len) {
         g_array_set_size(matcher->ready, 0);
         matcher->n_taken = 0;
     }
     matcher->passed_on = LULL_NONE;
+    if (matcher->ordered && packet->is_loopback && packet->skb) {
+        return feed_loopback(matcher, packet, id, match);
+    }
+    struct subject s = describe(packet, id);
     if (!packet->is_send) {
         return feed_receive(matcher, &s, match);
     }

@@ -23,7 +23,7 @@ struct lull_match {
  * - others: the same IP id and payload size;
  * - on one host: the same skb address (with the same headers, or without headers on loopback or
  *   from one virtual device to another). What comes in by a port of a bridge comes again by the bridge, in the same buffer:
- *   that is no other packet.
+ *   that is no other packet. On loopback nothing else counts, if the address is known.
  *
  * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
  * of its bytes (the first, if it was sent again) that is not received yet; without bytes, of sends that are alike, with the
@@ -36,7 +36,10 @@ struct lull_match {
  *
  * Memory is bounded: at most 4096 packets wait per direction of a flow (ordered: the newest;
  * otherwise every second is dropped when it is full, so that what remains covers the whole time),
- * 2^20 in all, 65536 flows. */
+ * 2^20 in all, 65536 flows.
+ *
+ * What belongs together has the same numbers in `flow` of the packet (lull_flows_number()) on one host, and on all unless its
+ * addresses are loopback; LULL_NONE for packets without addresses. */
 struct lull_matcher *lull_matcher_new(bool ordered);
 void lull_matcher_free(struct lull_matcher *matcher);
 /* Feeds a packet under an id of the caller's; ids ascend. True if it completed a match, which is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flows by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
+/* Flows by the number of their connection, and at first by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
  * so that a long trace of many short connections needs no more memory than a short one. */
 #include "clock/match_flows.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "kernel/states.h"
 
 enum {
     FIRST_SLOTS = 64,
@@ -49,8 +50,7 @@ static inline bool is_after(const struct end *a, const struct end *b)
                               : a->port > b->port;
 }
 
-struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
-                                                  uint64_t *hash, unsigned *direction)
+static struct lull_match_flow_key key_of(const struct lull_net_packet *packet, unsigned *direction)
 {
     const bool has_ports = packet->protocol == 6 || packet->protocol == 17;
     const struct end ends[2] = {
@@ -65,19 +65,17 @@ struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *
         .protocol = packet->protocol,
     };
 
-    *hash = hash_key(&key);
     return key;
 }
 
-struct lull_match_flow_key lull_match_flow_key_of_numbers(const struct lull_net_packet *packet,
-                                                          uint64_t *hash)
+/* The packets whose numbers are near these: for those of which nothing else is known. */
+static struct lull_match_flow_key key_of_numbers(const struct lull_net_packet *packet)
 {
     enum { NEAR_BITS = 20 };
     struct lull_match_flow_key key = {.protocol = packet->protocol};
 
     key.words[0] = packet->seq >> NEAR_BITS;
     key.words[1] = packet->ack >> NEAR_BITS;
-    *hash = hash_key(&key);
     return key;
 }
 
@@ -105,6 +103,7 @@ void lull_match_flows_clear(struct lull_match_flows *flows)
         }
     }
     g_free(flows->slots);
+    lull_vec_free(&flows->places);
     memset(flows, 0, sizeof *flows);
 }
 
@@ -178,30 +177,70 @@ static void sweep(struct lull_match_flows *flows, int64_t horizon_ns)
         flows->slots[find_slot(flows, &all[i]->key, all[i]->hash)] = all[i];
     }
     flows->count = kept;
+    if (flows->places.count) {
+        memset(flows->places.items, 0, flows->places.count * sizeof *flows->places.items);
+    }
     g_free(all);
     g_free(old);
 }
 
-struct lull_match_flow *lull_match_flows_get(struct lull_match_flows *flows,
-                                             const struct lull_match_flow_key *key, uint64_t hash,
-                                             bool create, int64_t horizon_ns)
+static bool is_crowded(const struct lull_match_flows *flows)
 {
-    if (!flows->slots && !create) {
-        return NULL;
-    }
-    if (create && (flows->count * 2 >= flows->n_slots || flows->count >= MAX_FLOWS ||
-                   flows->entries >= MAX_ENTRIES)) {
+    return flows->count * 2 >= flows->n_slots || flows->count >= MAX_FLOWS ||
+           flows->entries >= MAX_ENTRIES;
+}
+
+/* By its key, which says the same of both directions, and of the loopback addresses of all hosts. */
+static struct lull_match_flow *get_by_key(struct lull_match_flows *flows,
+                                          const struct lull_net_packet *packet, bool create,
+                                          int64_t horizon_ns, unsigned *direction)
+{
+    *direction = 0;
+    const struct lull_match_flow_key key =
+        packet->has_numbers ? key_of_numbers(packet) : key_of(packet, direction);
+    const uint64_t hash = hash_key(&key);
+
+    if (create && is_crowded(flows)) {
         sweep(flows, horizon_ns);
     }
-    uint32_t slot = find_slot(flows, key, hash);
+    uint32_t slot = find_slot(flows, &key, hash);
     struct lull_match_flow *flow = flows->slots[slot];
 
     if (!flow && create) {
         flow = g_new0(struct lull_match_flow, 1);
-        flow->key = *key;
+        flow->key = key;
         flow->hash = hash;
         flows->slots[slot] = flow;
         flows->count++;
+    }
+    return flow;
+}
+
+static void note_place(struct lull_match_flows *flows, uint32_t number,
+                       struct lull_match_flow *flow, unsigned direction)
+{
+    while (flows->places.count <= number) {
+        lull_vec_push(&flows->places, (struct lull_match_flow_place){NULL, 0});
+    }
+    flows->places.items[number] = (struct lull_match_flow_place){flow, direction};
+}
+
+struct lull_match_flow *lull_match_flows_get(struct lull_match_flows *flows,
+                                             const struct lull_net_packet *packet, bool create,
+                                             int64_t horizon_ns, unsigned *direction)
+{
+    const uint32_t number = packet->flow;
+    struct lull_match_flow *flow = NULL;
+
+    if (number < flows->places.count && !(create && is_crowded(flows))) {
+        flow = flows->places.items[number].flow;
+        *direction = flows->places.items[number].direction;
+    }
+    if (!flow && (flows->slots || create)) {
+        flow = get_by_key(flows, packet, create, horizon_ns, direction);
+        if (flow && number != LULL_NONE) {
+            note_place(flows, number, flow, *direction);
+        }
     }
     if (flow) {
         flow->used = ++flows->clock;

@@ -5,6 +5,7 @@
 #ifndef LULL_CLOCK_MATCH_FLOWS_H
 #define LULL_CLOCK_MATCH_FLOWS_H
 
+#include "base/vec.h"
 #include "clock/pending.h"
 #include "kernel/net_packet.h"
 
@@ -44,25 +45,26 @@ struct lull_match_flow {
     struct lull_match_flow_direction directions[2];
 };
 
+/* Where the packets of a directed connection belong. */
+struct lull_match_flow_place {
+    struct lull_match_flow *flow; /* NULL: not known */
+    unsigned direction;
+};
+
 struct lull_match_flows {
     struct lull_match_flow **slots; /* open addressing, a power of two */
     uint32_t n_slots, count;
     uint64_t clock;   /* packets so far */
     uint64_t entries; /* about how many packets were put into the queues since the last sweep */
+    LULL_VEC(struct lull_match_flow_place) places; /* by number of the directed connection */
 };
 
-/* The key of a packet's flow with its hash; *direction is 0 or 1. */
-struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
-                                                  uint64_t *hash, unsigned *direction);
-/* The key of the packets whose numbers are near these: for those of which nothing else is known. */
-struct lull_match_flow_key lull_match_flow_key_of_numbers(const struct lull_net_packet *packet,
-                                                          uint64_t *hash);
 void lull_match_flows_clear(struct lull_match_flows *flows);
-/* The flow, or NULL if it is not there and `create` is false. Creating may forget flows that were
- * not used for long, or before `horizon_ns`; pointers to other flows become invalid. */
+/* The flow of the packet, and which direction of it, 0 or 1; or NULL if it is not there and `create` is false. Creating may
+ * forget flows that were not used for long, or before `horizon_ns`; pointers to other flows become invalid. */
 struct lull_match_flow *lull_match_flows_get(struct lull_match_flows *flows,
-                                             const struct lull_match_flow_key *key, uint64_t hash,
-                                             bool create, int64_t horizon_ns);
+                                             const struct lull_net_packet *packet, bool create,
+                                             int64_t horizon_ns, unsigned *direction);
 /* The role of the host, made if there is room and `create`; NULL otherwise. */
 struct lull_match_flow_role *lull_match_flow_role_of(struct lull_match_flow_direction *direction,
                                                      uint32_t host, bool create);

@@ -13,11 +13,10 @@ struct lull_skb {
     uint32_t host, id;
     int64_t time_ns;
     /* what the headers say, to be compared; zero without headers */
-    uint64_t flow, rest;
-    uint32_t number, bytes;
+    uint64_t rest;
+    uint32_t flow, number, bytes;
     uint32_t device, length;
     uint16_t ip_id;
-    uint8_t direction;
     bool has_headers, is_loopback;
     bool is_waiting; /* sent and not received; received and not passed on */
 };

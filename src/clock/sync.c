@@ -150,6 +150,9 @@ void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet)
 
     range->start_ns = MIN(range->start_ns, packet->time_ns);
     range->end_ns = MAX(range->end_ns, packet->time_ns);
+    if (packet->is_loopback && packet->skb) { /* seen on no other host */
+        return;
+    }
     if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match)) {
         return;
     }

@@ -109,6 +109,7 @@ bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32
         struct lull_tcp_piece *piece = &pieces->all.items[i];
         if (piece->last_ns < since_ns) {
             piece->times++;
+            pieces->has_again = true;
             piece->last_ns = t;
         }
         if (!is_again) {
@@ -133,6 +134,9 @@ bool lull_tcp_pieces_again(const struct lull_tcp_pieces *pieces, uint32_t start,
                            struct lull_tcp_piece *again)
 {
     bool is_again = false;
+    if (!pieces->has_again) {
+        return false;
+    }
     for (size_t i = find(pieces, start); i < pieces->all.count; i++) {
         const struct lull_tcp_piece *piece = &pieces->all.items[i];
         if (!is_after(start + length, piece->start)) {

@@ -28,6 +28,7 @@ struct lull_tcp_pieces {
     uint32_t end; /* after all that was sent */
     uint32_t acked;
     bool has_end, has_acked;
+    bool has_again; /* some were sent again */
 };
 
 void lull_tcp_pieces_clear(struct lull_tcp_pieces *pieces);

@@ -78,17 +78,17 @@ static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits
         lull_map_insert(&waits->by_key, key, number);
     }
     while (flow != LULL_NONE && waits->by_flow.count <= flow) {
-        lull_vec_push(&waits->by_flow, (struct last_half){LULL_NONE, LULL_NONE});
+        lull_vec_push(&waits->by_flow, (struct last_half){LULL_NONE, LULL_NONE, LULL_NONE});
     }
     if (flow != LULL_NONE) {
-        waits->by_flow.items[flow] = (struct last_half){host, number};
+        waits->by_flow.items[flow] = (struct last_half){host, number, LULL_NONE};
     }
     return number;
 }
 
 /* LULL_NONE: nothing is known yet of the way back. */
-static inline uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
-                               uint32_t host, bool is_back)
+static uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
+                        uint32_t host, bool is_back)
 {
     const uint32_t flow = packet->flow != LULL_NONE && is_back
                               ? lull_flows_at(waits->flows, packet->flow)->reverse
@@ -96,11 +96,39 @@ static inline uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_n
     if (packet->flow != LULL_NONE && flow == LULL_NONE) {
         return LULL_NONE;
     }
-    /* Most connections are between programs of one host, or seen on one only. */
     if (flow < waits->by_flow.count && waits->by_flow.items[flow].host == host) {
         return waits->by_flow.items[flow].number;
     }
     return find_half(waits, key_of(packet, flow, host, is_back), flow, host);
+}
+
+/* The halves of a connection on a host: that of the packet's direction, and the other, which may be LULL_NONE. */
+struct ends {
+    uint32_t along, back;
+};
+
+static __attribute__((noinline)) struct ends find_ends(struct lull_tcp_waits *waits,
+                                                       const struct lull_net_packet *packet)
+{
+    const uint32_t back = half_of(waits, packet, packet->host, true);
+    const uint32_t along = half_of(waits, packet, packet->host, false);
+    if (packet->flow != LULL_NONE) {
+        waits->by_flow.items[packet->flow].back = back;
+    }
+    return (struct ends){along, back};
+}
+
+static inline struct ends ends_of(struct lull_tcp_waits *waits,
+                                  const struct lull_net_packet *packet)
+{
+    /* Most connections are between programs of one host, or seen on one only. */
+    if (packet->flow < waits->by_flow.count) {
+        const struct last_half *last = &waits->by_flow.items[packet->flow];
+        if (last->host == packet->host && last->back != LULL_NONE) {
+            return (struct ends){last->number, last->back};
+        }
+    }
+    return find_ends(waits, packet);
 }
 
 void tcp_note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
@@ -299,9 +327,8 @@ static void data_received(struct half *half, const struct lull_packet_fact *fact
 static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact)
 {
     const struct lull_net_packet *packet = fact->packet;
-    const uint32_t own = half_of(waits, packet, packet->host, false);
-    const uint32_t back = half_of(waits, packet, packet->host, true);
-    struct half *half = half_at(waits, own), *peer = half_at(waits, back);
+    const struct ends ends = ends_of(waits, packet);
+    struct half *half = half_at(waits, ends.along), *peer = half_at(waits, ends.back);
     if (packet->tcp_flags & SYN) {
         syn_sent(waits, half, fact);
         return;
@@ -489,11 +516,15 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
 {
     const struct lull_net_packet *packet = fact->packet;
     const bool is_matched = sent_number != LULL_NONE;
-    const uint32_t own = half_of(waits, packet, packet->host, true);
-    const uint32_t sender =
-        is_matched && !packet->has_numbers ? half_of(waits, packet, sent_host, false) : LULL_NONE;
-    const uint32_t here = half_of(waits, packet, packet->host, false);
-    struct half *half = half_at(waits, here), *back = half_at(waits, own);
+    /* The sender's, if it is on another host, may be new. */
+    const uint32_t other = is_matched && !packet->has_numbers && sent_host != packet->host
+                               ? half_of(waits, packet, sent_host, false)
+                               : LULL_NONE;
+    const struct ends ends = ends_of(waits, packet);
+    struct half *half = half_at(waits, ends.along), *back = half_at(waits, ends.back);
+    const struct half *sender = is_matched && !packet->has_numbers && sent_host == packet->host
+                                    ? half
+                                    : half_at(waits, other);
     const int64_t before_ns = half->data_ns;
     if (packet->tcp_flags & SYN) {
         forget_received(half); /* of a connection between the same ports before */
@@ -512,7 +543,7 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
     if (back && packet->tcp_flags & ACK) {
         lull_tcp_pieces_ack(&back->pieces, packet->ack);
     }
-    note_again(waits, half, fact, sent_number, half_at(waits, sender), back, before_ns);
+    note_again(waits, half, fact, sent_number, sender, back, before_ns);
     if (packet->has_window && !(packet->tcp_flags & (SYN | RST))) {
         window_received(waits, fact, half);
     }

@@ -79,6 +79,7 @@ struct flow_windows {
 /* Of a flow, what was looked for last. */
 struct last_half {
     uint32_t host, number; /* LULL_NONE: nothing was */
+    uint32_t back;         /* the other direction on that host; LULL_NONE: nothing is known of it */
 };
 
 struct lull_tcp_waits {

@@ -314,12 +314,27 @@ static void set_first_sender(struct packet_note *note, uint32_t line, int64_t ti
     }
 }
 
+/* The same of a packet whose bytes had been sent before, in one that may have been passed on. */
+static void set_first_sender_of(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
+                                const struct lull_tcp_wait_note *again)
+{
+    if (!fact->packet->is_send || again->lost >= fact->number) {
+        return;
+    }
+    const struct packet_note first = eg->packets.items[again->lost];
+    const uint32_t passed = lull_map_find(&eg->passed_on, again->lost);
+    set_first_sender(&eg->packets.items[fact->number], first.line, first.time_ns);
+    if (passed != LULL_MAP_NONE) { /* forwarded again, and lost after that */
+        lull_map_insert(&eg->passed_on, fact->number, passed);
+    }
+}
+
 /* The timer of a delayed acknowledgement was started when that came which it acknowledges, the one that probes a window when
  * it was closed: what it waited for before is who sent that. */
-static void link_delayed(struct lull_execgraph *eg, uint32_t number)
+static void link_delayed(struct lull_execgraph *eg, uint32_t number,
+                         const struct lull_tcp_wait_note *note)
 {
-    const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, number);
-    if (!note || note->delayed >= eg->packets.count || number >= eg->packets.count) {
+    if (note->delayed >= eg->packets.count || number >= eg->packets.count) {
         return;
     }
     const struct packet_note *ack = &eg->packets.items[number];
@@ -378,17 +393,11 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
-    link_delayed(eg, fact->number);
     note_passed_on(eg, fact, line);
-    const struct lull_tcp_wait_note *again =
-        packet->is_send ? lull_tcp_waits_find(eg->tcp_waits, fact->number) : NULL;
-    if (again && again->lost < eg->packets.count - 1) {
-        const struct packet_note first = eg->packets.items[again->lost];
-        set_first_sender(&eg->packets.items[fact->number], first.line, first.time_ns);
-        const uint32_t passed = lull_map_find(&eg->passed_on, again->lost);
-        if (passed != LULL_MAP_NONE) { /* forwarded again, and lost after that */
-            lull_map_insert(&eg->passed_on, fact->number, passed);
-        }
+    const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, fact->number);
+    if (note) {
+        link_delayed(eg, fact->number, note);
+        set_first_sender_of(eg, fact, note);
     }
 }
 
@@ -415,7 +424,10 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     }
     const uint32_t sent = note->peer;
     lull_tcp_waits_arrived(eg->tcp_waits, fact, sent);
-    link_delayed(eg, sent);
+    const struct lull_tcp_wait_note *waited = lull_tcp_waits_find(eg->tcp_waits, sent);
+    if (waited) {
+        link_delayed(eg, sent, waited);
+    }
 }
 
 static void on_tcp(void *user, const struct lull_tcp_fact *fact)

@@ -47,11 +47,18 @@ void lull_graph_free(struct lull_graph *graph)
     g_free(graph);
 }
 
-static struct graph_line *use_line(struct lull_graph *graph, uint32_t line)
+static __attribute__((noinline)) void add_lines(struct lull_graph *graph, uint32_t line)
 {
     g_assert(line != LULL_NONE);
     while (graph->lines.count <= line) {
         lull_vec_push(&graph->lines, (struct graph_line){0});
+    }
+}
+
+static inline struct graph_line *use_line(struct lull_graph *graph, uint32_t line)
+{
+    if (G_UNLIKELY(graph->lines.count <= line)) {
+        add_lines(graph, line);
     }
     return &graph->lines.items[line];
 }
@@ -65,18 +72,23 @@ uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time
         return (uint32_t)(count - 1);
     }
     g_assert(count < LULL_NONE); /* indices are 32 bits */
-    struct lull_graph_point point = {
-        .time_ns = time_ns, .link = LULL_NONE, .detail = LULL_NONE, .cpu = -1};
+    struct lull_graph_point *point = lull_vec_add(&l->points);
+    point->time_ns = time_ns;
+    point->link = LULL_NONE;
+    point->is_alone = false;
     if (count > 0 && state != LULL_STATE_NONE) {
-        point.state = state;
-        point.cause = cause;
-        point.cpu = (int16_t)cpu;
-        point.detail = detail;
+        point->state = state;
+        point->cause = cause;
+        point->cpu = (int16_t)cpu;
+        point->detail = detail;
     } else {
+        point->state = LULL_STATE_NONE;
+        point->cause = LULL_CAUSE_NONE;
+        point->cpu = -1;
+        point->detail = LULL_NONE;
         lull_vec_push(&l->pieces,
                       (struct lull_graph_piece){.first = (uint32_t)count, .entry = LULL_NONE});
     }
-    lull_vec_push(&l->points, point);
     return (uint32_t)count;
 }
 
@@ -102,6 +114,9 @@ static uint32_t find_point(const struct graph_line *line, int64_t time_ns)
 {
     const struct lull_graph_point *points = line->points.items;
     size_t high = line->points.count, low = high, step = 1;
+    if (high > 0 && points[high - 1].time_ns == time_ns) {
+        return (uint32_t)(high - 1);
+    }
     while (low > 0 && points[low - 1].time_ns >= time_ns) {
         high = low; /* points[high - 1] is not before the time */
         low -= MIN(low, step);

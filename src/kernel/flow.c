@@ -9,11 +9,14 @@
 #include "base/vec.h"
 #include "kernel/states.h"
 
+enum { RECENT = 256 };
+
 struct lull_flows {
     LULL_VEC(struct lull_flow) flows;
     LULL_VEC(uint32_t) next; /* next flow with the same hash, or LULL_NONE */
     struct lull_map by_hash;
-    uint32_t last; /* the one that was looked for last: a packet is seen several times */
+    uint32_t recent
+        [RECENT]; /* by ports: looked for lately, so that nothing is hashed for most packets */
 };
 
 struct lull_flows *lull_flows_new(void)
@@ -62,12 +65,50 @@ static bool is_loopback(const uint8_t address[static 16], uint8_t ip_version)
                            : memcmp(address, &in6addr_loopback, sizeof in6addr_loopback) == 0;
 }
 
-uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet)
+/* The sixteen bytes of an address are the same. */
+static inline bool is_same_address(const uint8_t *a, const uint8_t *b)
 {
-    if (!packet->ip_version) {
-        return LULL_NONE;
+    uint64_t left[2], right[2];
+    memcpy(left, a, sizeof left);
+    memcpy(right, b, sizeof right);
+    return ((left[0] ^ right[0]) | (left[1] ^ right[1])) == 0;
+}
+
+static inline bool is_of(const struct lull_flow *flow, const struct lull_net_packet *packet)
+{
+    return flow->source_port == packet->source_port &&
+           flow->destination_port == packet->destination_port &&
+           flow->ip_version == packet->ip_version && flow->protocol == packet->protocol &&
+           (flow->host == LULL_NONE || flow->host == packet->host) &&
+           is_same_address(flow->source, packet->source) &&
+           is_same_address(flow->destination, packet->destination);
+}
+
+static uint32_t add(struct lull_flows *flows, struct lull_flow *flow, uint64_t hash)
+{
+    const uint32_t number = flows->flows.count;
+    struct lull_flow back;
+    memset(&back, 0, sizeof back);
+    memcpy(back.source, flow->destination, sizeof back.source);
+    memcpy(back.destination, flow->source, sizeof back.destination);
+    back.source_port = flow->destination_port;
+    back.destination_port = flow->source_port;
+    back.ip_version = flow->ip_version;
+    back.protocol = flow->protocol;
+    back.host = flow->host;
+    flow->reverse = find(flows, &back, hash_flow(&back));
+    if (flow->reverse != LULL_NONE) {
+        flows->flows.items[flow->reverse].reverse = number;
     }
-    struct lull_flow flow, back;
+    lull_vec_push(&flows->flows, *flow);
+    lull_vec_push(&flows->next, lull_map_insert(&flows->by_hash, hash, number));
+    return number;
+}
+
+static __attribute__((noinline)) uint32_t find_or_add(struct lull_flows *flows,
+                                                      const struct lull_net_packet *packet)
+{
+    struct lull_flow flow;
     memset(&flow, 0, sizeof flow);
     memcpy(flow.source, packet->source, sizeof flow.source);
     memcpy(flow.destination, packet->destination, sizeof flow.destination);
@@ -79,32 +120,22 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packe
         is_loopback(flow.source, flow.ip_version) || is_loopback(flow.destination, flow.ip_version)
             ? packet->host
             : LULL_NONE;
-    if (flows->flows.count > 0 &&
-        memcmp(&flows->flows.items[flows->last], &flow, offsetof(struct lull_flow, reverse)) == 0) {
-        return flows->last;
-    }
-    uint64_t hash = hash_flow(&flow);
-    uint32_t number = find(flows, &flow, hash);
-    if (number != LULL_NONE) {
-        return flows->last = number;
-    }
+    const uint64_t hash = hash_flow(&flow);
+    const uint32_t number = find(flows, &flow, hash);
+    return number != LULL_NONE ? number : add(flows, &flow, hash);
+}
 
-    memset(&back, 0, sizeof back);
-    memcpy(back.source, flow.destination, sizeof back.source);
-    memcpy(back.destination, flow.source, sizeof back.destination);
-    back.source_port = flow.destination_port;
-    back.destination_port = flow.source_port;
-    back.ip_version = flow.ip_version;
-    back.protocol = flow.protocol;
-    back.host = flow.host;
-    flows->last = number = flows->flows.count;
-    flow.reverse = find(flows, &back, hash_flow(&back));
-    if (flow.reverse != LULL_NONE) {
-        flows->flows.items[flow.reverse].reverse = number;
+uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet)
+{
+    if (!packet->ip_version) {
+        return LULL_NONE;
     }
-    lull_vec_push(&flows->flows, flow);
-    lull_vec_push(&flows->next, lull_map_insert(&flows->by_hash, hash, number));
-    return number;
+    uint32_t *recent =
+        &flows->recent[(packet->source_port * 3u + packet->destination_port) % RECENT];
+    if (*recent >= flows->flows.count || !is_of(&flows->flows.items[*recent], packet)) {
+        *recent = find_or_add(flows, packet);
+    }
+    return *recent;
 }
 
 const struct lull_flow *lull_flows_at(const struct lull_flows *flows, uint32_t number)

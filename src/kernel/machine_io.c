@@ -103,7 +103,8 @@ static void note_received(struct frame *frame, uint32_t number)
 }
 
 /* Says who sent or received the packet, and reports it. */
-static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull_net_packet *packet)
+static void report_packet(struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+                          struct lull_net_packet *packet)
 {
     struct lull_packet_fact fact = {.packet = packet, .number = model->n_packets++};
     packet->flow = lull_flows_number(model->flows, packet);
@@ -130,7 +131,7 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
         packet->task = cpu->task;
     }
-    if (model->wanted.segment) {
+    if (model->wanted.segment && machine->has_sockets && !machine->has_headers) {
         sockets_packet(model, packet, fact.number);
     }
     REPORT(model, packet, &fact);
@@ -167,7 +168,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         headers_add(machine, &packet);
     }
     machine->has_headers |= packet.ip_version != 0;
-    report_packet(model, cpu, &packet);
+    report_packet(model, machine, cpu, &packet);
 }
 
 /* The add-on writes the 16 bits around TCP's flags from the other end: the length of the header is
@@ -209,7 +210,7 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
         .has_window = LULL_HAS(ev, socket_sent, window),
         .socket = ev->sk,
     };
-    report_packet(model, model_cpu_at(machine, c), &packet);
+    report_packet(model, machine, model_cpu_at(machine, c), &packet);
 }
 
 /* ftrace and perf write the flags as letters. Of newer kernels 'Z' and a letter are what is done to a

@@ -34,7 +34,8 @@ static void deliver(struct network *network, uint32_t from, uint32_t to, int64_t
                                 .destination_port = 5000,
                                 .seq = 100 * ++network->n_messages,
                                 .payload = 100,
-                                .tcp_flags = 16};
+                                .tcp_flags = 16,
+                                .flow = from * 8 + to};
 
     lull_sync_add(network->sync, &p);
     p.time_ns = received_ns;

@@ -96,6 +96,7 @@ static void put(struct world *world, const struct wire *wire, unsigned number, b
         .payload = 100,
         .tcp_flags = ACK,
         .ip_id = (uint16_t)(number + 1),
+        .flow = wire->from * world->n_hosts + wire->to,
     };
 
     g_array_append_val(world->packets, p);
@@ -470,6 +471,7 @@ static void test_hostile(void)
         p.time_ns = times[p.is_send ? seq / 4 % 6 : seq / 24];
         p.source[0] = seq >> 1 & 1;
         p.destination[0] = !p.source[0];
+        p.flow = p.source[0];
         lull_sync_add(sync, &p);
     }
     lull_sync_finish(sync, start, end);

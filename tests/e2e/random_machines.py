@@ -430,12 +430,12 @@ class Simulation:  # pylint: disable=R0904
                 self.at(self.now + 109 * US, self.deliver, copy, *what)
 
     def deliver(self, copy, name, task, missing, function, call, why):
-        if self.coming[name][0] != copy:  # one after the other
+        if self.coming[name][0] != copy:  # one after the other, as they were sent
             self.at(self.now + 50 * US, self.deliver, copy, name, task, missing, function, call, why)
             return
         cpu = self.interrupt(task.host, 55 * US, self.deliver, copy, name, task, missing, function, call, why)
         if cpu:
-            self.coming[name].pop(0)
+            self.at(self.now + 30 * US, self.coming[name].pop, 0)
             self.say(self.now + 30 * US, cpu.where, f"receive {name} copy {copy}")
             if missing == {name}:
                 self.ended[why[2]] = name, copy

@@ -64,7 +64,7 @@ static void forget_received(struct half *half)
     half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns =
         half->ack_late_ns = INT64_MIN;
     half->ack_sent = half->late_original = LULL_NONE;
-    half->has_answered = false;
+    half->has_answered = half->has_first_window = false;
 }
 
 static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits, uint64_t key,
@@ -244,10 +244,23 @@ static void note_size(struct half *half, const struct lull_net_packet *packet)
     half->last_ns = packet->time_ns;
 }
 
-/* Nagle's algorithm holds back what does not fill a segment; the rest waits for room. */
+/* It has left, so there was room. */
+static void note_used(struct half *half, uint32_t end)
+{
+    if (half->has_room && is_after(end, half->room_end)) {
+        half->room_end = end;
+    }
+}
+
+/* Nagle's algorithm holds back what does not fill a segment; the rest waits for room. Where it is not known what fills
+ * one, for no trace has the options of SYNs, there must have been room all the time. */
 static bool may_be_nagle(const struct half *half, const struct lull_net_packet *packet)
 {
-    return is_data(packet) && (half->full == 0 || packet->payload < half->full);
+    if (half->full || packet->has_numbers) {
+        return is_data(packet) && (!half->full || packet->payload < half->full);
+    }
+    return is_data(packet) && half->had_room &&
+           !is_after(packet->seq + packet->payload, half->held_room_end);
 }
 
 static bool is_delayed(const struct lull_tcp_waits *waits, uint32_t number)
@@ -341,6 +354,7 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
     }
     if (packet->payload) {
         note_size(half, packet);
+        note_used(half, packet->seq + packet->payload);
     }
 }
 
@@ -503,6 +517,35 @@ static void window_received(struct lull_tcp_waits *waits, const struct lull_pack
     }
 }
 
+/* What the other end says of its room, in `half`, for what is sent to it, `own`. Windows are shifted by a number that only the SYNs'
+ * options tell, but theirs are not (RFC 7323, 2.2), and where a window ends is never taken back (RFC 9293, 3.8.6;
+ * tcp_select_window() of Linux): so they are shifted by so much at least that it is not. One of 0 may be for want of memory. */
+static void room_received(struct half *half, struct half *own, const struct lull_net_packet *packet)
+{
+    enum { MOST_SHIFT = 14 };
+    if (packet->tcp_flags & SYN) {
+        half->first_window = packet->window;
+        half->has_first_window = true;
+    }
+    if (!own || !(packet->tcp_flags & ACK) || packet->ack != own->pieces.acked) {
+        return;
+    }
+    if (!own->has_room) {
+        const uint32_t window = half->has_first_window ? half->first_window : packet->window;
+        own->room_end = packet->ack + window;
+        own->has_room = true;
+    }
+    if (packet->window == 0 || packet->tcp_flags & SYN) {
+        return;
+    }
+    const uint32_t window = packet->window & UINT16_MAX, room = own->room_end - packet->ack;
+    while (own->shift < MOST_SHIFT && is_after(own->room_end, packet->ack) &&
+           (window + 1) << own->shift <= room) {
+        own->shift++;
+    }
+    note_used(own, packet->ack + (window << own->shift));
+}
+
 /* When the last byte was sent, if the acknowledgement is the first of all that was; or INT64_MIN. */
 static int64_t all_sent(const struct lull_tcp_pieces *pieces, uint32_t ack)
 {
@@ -535,6 +578,10 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
                 packet->time_ns - half->ack_ns >= LULL_TCP_AGAIN_NS)) {
         half->ack_ns = packet->time_ns;
         half->ack_sent = sent_number;
+        if (back) {
+            back->had_room = back->has_room;
+            back->held_room_end = back->room_end;
+        }
         half->ack_late_ns = !is_matched && back ? all_sent(&back->pieces, packet->ack) : INT64_MIN;
     }
     if (back && packet->tcp_flags & SYN && packet->tcp_flags & ACK && !back->syn.times) {
@@ -544,8 +591,11 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
         lull_tcp_pieces_ack(&back->pieces, packet->ack);
     }
     note_again(waits, half, fact, sent_number, sender, back, before_ns);
-    if (packet->has_window && !(packet->tcp_flags & (SYN | RST))) {
-        window_received(waits, fact, half);
+    if (packet->has_window && !(packet->tcp_flags & RST)) {
+        room_received(half, back, packet);
+        if (!(packet->tcp_flags & SYN)) {
+            window_received(waits, fact, half);
+        }
     }
 }
 

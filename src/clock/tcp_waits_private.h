@@ -27,6 +27,11 @@ struct half {
     /* what fills a segment at least (0: not known), and what was sent last */
     uint32_t full, last_payload, last_end;
     int64_t last_ns;
+    /* up to where the other end certainly has room, if has_room; the same before the latest acknowledgement without data; the
+     * least that its windows are shifted by */
+    uint32_t room_end, held_room_end;
+    bool has_room, had_room;
+    uint8_t shift;
     /* received; INT64_MIN: none */
     int64_t unacked_ns;             /* the oldest that the host has not acknowledged */
     int64_t data_ns;                /* the latest */
@@ -34,6 +39,8 @@ struct half {
     uint32_t data_end;              /* after the last byte */
     uint32_t answered;              /* what the host acknowledged last, if has_answered */
     bool has_answered;
+    uint32_t first_window; /* of its SYN, if has_first_window */
+    bool has_first_window;
     int64_t closed_ns; /* since when its sender's window is closed */
     int64_t ack_ns;    /* the latest acknowledgement without data */
     uint32_t ack_sent; /* number of that packet where it was sent, or LULL_NONE */

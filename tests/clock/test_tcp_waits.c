@@ -41,6 +41,7 @@ struct shape {
     bool is_translated; /* the client has another address here */
     bool is_numbers;    /* of inet_sock_local_*: no addresses, no size, no window */
     uint64_t skb;
+    uint32_t window; /* 0: FULL */
 };
 
 /* Seen on `host`; what the client sends goes from port 40000 to 80. Returns its number. */
@@ -63,7 +64,9 @@ static uint32_t see(struct wire *wire, uint32_t host, bool from_client, bool is_
         .payload = shape.bytes,
         .tcp_flags = shape.flags ? shape.flags : ACK,
         .has_window = true,
-        .window = shape.is_closed ? 0 : FULL,
+        .window = shape.is_closed ? 0
+                  : shape.window  ? shape.window
+                                  : FULL,
         .skb = shape.skb,
     };
     if (shape.is_translated) {
@@ -553,6 +556,64 @@ static void test_delayed_ack(void)
     end(&wire);
 }
 
+/* A request in two parts, of 300 and 1000 bytes, of which the second leaves with a delayed acknowledgement. The server's windows are
+ * those of Linux, 502 with a shift of 7: whether there was room for 1300 bytes shows the SYN's, which is not shifted, or what was
+ * under way at once before. */
+static void test_room(void)
+{
+    static const struct {
+        bool has_syn;
+        uint32_t before; /* bytes under way at once before */
+        uint32_t syn_window;
+        bool is_nagle;
+    } cases[] = {
+        {true, 0, 64240, true},
+        {true, 0, 1000, false},
+        {true, 64000, 64240, true},
+        {false, 0, 0, false},
+        {false, 9000, 0, true},
+        {false, 700, 0, false}, /* a shift of 1 is enough for them, which makes 1004 */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct wire wire = start();
+        uint32_t seq = 100, late;
+        if (cases[i].has_syn) {
+            const struct shape answer = {
+                .seq = 499, .ack = 100, .flags = SYN | ACK, .window = cases[i].syn_window};
+            comes(&wire, SERVER, 2 * MS, (struct shape){.seq = 99, .flags = SYN},
+                  sends(&wire, CLIENT, 1 * MS, (struct shape){.seq = 99, .flags = SYN}));
+            comes(&wire, CLIENT, 3 * MS, answer, sends(&wire, SERVER, 2 * MS, answer));
+        }
+        if (!cases[i].has_syn) { /* both ways are known, and the first window */
+            const struct shape ack = {.seq = 500, .ack = seq, .window = 502};
+            sends(&wire, CLIENT, 3 * MS, (struct shape){.seq = seq, .ack = 500});
+            comes(&wire, CLIENT, 4 * MS, ack, sends(&wire, SERVER, 4 * MS, ack));
+        }
+        if (cases[i].before) {
+            const struct shape bulk = {.seq = seq, .bytes = cases[i].before, .ack = 500};
+            const struct shape half = {
+                .seq = 500, .ack = seq += cases[i].before / 2, .window = 502};
+            comes(&wire, SERVER, 6 * MS, bulk, sends(&wire, CLIENT, 5 * MS, bulk));
+            comes(&wire, CLIENT, 7 * MS, half, sends(&wire, SERVER, 7 * MS, half));
+            seq += cases[i].before / 2;
+            const struct shape all = {.seq = 500, .ack = seq, .window = 502};
+            comes(&wire, CLIENT, 8 * MS, all, sends(&wire, SERVER, 8 * MS, all));
+        }
+        const struct shape first = {.seq = seq, .bytes = 300, .ack = 500};
+        const struct shape ack = {
+            .seq = 500, .ack = seq + 300, .window = 502, .context = LULL_CAUSE_TIMER};
+        comes(&wire, SERVER, 101 * MS, first, sends(&wire, CLIENT, 100 * MS, first));
+        late = sends(&wire, SERVER, 141 * MS, ack);
+        comes(&wire, CLIENT, 142 * MS, ack, late);
+        sends(&wire, CLIENT, 142 * MS + 20000,
+              (struct shape){
+                  .seq = seq + 300, .bytes = 1000, .ack = 500, .context = LULL_CAUSE_NETWORK});
+        noted(&wire, late, LULL_TCP_DELAYED_ACK, 101 * MS, 141 * MS, 0);
+        g_assert_cmpint(lull_tcp_waits_find(wire.waits, late)->is_nagle, ==, cases[i].is_nagle);
+        end(&wire);
+    }
+}
+
 /* Of the same only the client was recorded: its handshake took 2 ms, its acknowledgement 42. An answer
  * after a slow way of 40 ms is plain. */
 static void test_one_end(void)
@@ -670,6 +731,7 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/slow-syn", test_slow_syn);
     g_test_add_func("/clock/tcp-waits/keepalive", test_keepalive);
     g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
+    g_test_add_func("/clock/tcp-waits/room", test_room);
     g_test_add_func("/clock/tcp-waits/one-end", test_one_end);
     g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);
     g_test_add_func("/clock/tcp-waits/partial-ack", test_partial_ack);

@@ -26,6 +26,7 @@ from tap import Tap  # noqa: E402
 US, MS = 1000, 1000000
 EPOCH = 1700000000 * 10**9  # make_traces' zero
 MSS, RTO, DELAY, CPUS = 1400, 200 * MS, 40 * MS, 60
+WAKE = 5 * US  # from a packet until who waits for it is woken
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 SCENES = {
     "calls": {},
@@ -35,6 +36,7 @@ SCENES = {
     "parts-lost": {"loss": 0.04, "parts": True},
     "open": {"opens": 0.4},
     "window": {"bulk": True, "seed": 28},
+    "little-room": {"bulk": True, "nodelay": True, "room": 2, "writes": (300, 700, 1000), "reads": 3},
     "window-lost": {"bulk": True, "loss": 0.03},
     "numbers": {"loss": 0.06, "host": " numbers", "whole": True},
     "window-alone": {"bulk": True, "loss": 0.03, "alone": True},
@@ -59,9 +61,10 @@ class End:  # pylint: disable=R0902
         # Sending; held: since when Nagle's algorithm holds something back. closed: since when the window is.
         self.sent, self.acked, self.written, self.marks, self.pieces, self.is_open = 0, 0, 1, [], [], False
         self.window, self.closed, self.held, self.rto, self.timer, self.probe = 60 * MSS, None, False, RTO, 0, 0
+        self.small = 0  # the end of the last that did not fill a segment
         # Receiving; later: what came after a hole. unacked: when the oldest came that is not acknowledged.
         self.got, self.read, self.later, self.unacked, self.told, self.offered = 0, 1, [], None, 0, 0
-        self.room = self.advertised = (6 if world.scene.get("bulk") and side == "server" else 60) * MSS
+        self.room = self.advertised = (world.scene.get("room", 6) if world.scene.get("bulk") and side == "server" else 60) * MSS
 
     def cpu(self, time, until):
         """One of its own for each interrupt."""
@@ -111,7 +114,11 @@ class World:  # pylint: disable=R0904
         for _ in range(self.chance.randrange(3, 9)):
             yield "compute", self.chance.randrange(50 * US, 3 * MS)
             if self.scene.get("bulk"):
-                yield "write", self.chance.randrange(10, 120) * 1000
+                if "writes" not in self.scene:
+                    yield "write", self.chance.randrange(10, 120) * 1000
+                for _ in range(60 if "writes" in self.scene else 0):  # each for itself: no two fill a segment
+                    yield "write", self.chance.choice(self.scene["writes"])
+                    yield "compute", self.chance.randrange(100 * US, 300 * US)
                 continue
             for _ in range(self.chance.randrange(1, 4) if self.scene.get("parts") else 1):
                 yield "write", self.chance.choice((80, 300, 1000, 5000, 20000))
@@ -122,12 +129,13 @@ class World:  # pylint: disable=R0904
         yield "accept", 0
         while True:
             if self.scene.get("bulk"):
-                yield "read", self.chance.randrange(1, 30) * 1000
+                yield "read", self.chance.randrange(1, self.scene.get("reads", 30)) * 1000
                 yield "sleep", self.chance.choice((MS, 5 * MS, 150 * MS))
                 continue
             yield "read", 0
             yield "compute", self.chance.choice((100 * US, 2 * MS, 2 * MS, 60 * MS))
-            yield "write", self.chance.choice((80, 300, 1000, 5000, 20000))
+            for _ in range(self.chance.randrange(1, 4) if self.scene.get("parts") else 1):
+                yield "write", self.chance.choice((80, 300, 1000, 5000, 20000))
             yield "mark", 0
 
     def go_on(self, end):
@@ -166,7 +174,7 @@ class World:  # pylint: disable=R0904
 
     def expire(self, end):
         self.say(self.now, end.cpu(self.now, self.now + 30 * US), f"hrtimer {end.task}")
-        self.woken(end, self.now + 5 * US)
+        self.woken(end, self.now + WAKE)
 
     def woken(self, end, time):
         end.state, end.waits[-1][1] = "running", time
@@ -223,7 +231,8 @@ class World:  # pylint: disable=R0904
 
     def packet(self, end, way, start, ack, size, flags, window):
         number = f"ack {(end.peer.first + ack) % 2**32} " if ack else ""
-        return (f"{way} f {end.side} seq {(end.first + start) % 2**32} {number}bytes {size} flags {flags} window {window // 16} "
+        window = min(window, 2**16 - 1) if flags & SYN else window // 16  # RFC 7323, 2.2: that of a SYN is not scaled
+        return (f"{way} f {end.side} seq {(end.first + start) % 2**32} {number}bytes {size} flags {flags} window {window} "
                 f"skb {self.skb}")
 
     def transmit(self, end, pieces, flags, where, after):
@@ -256,18 +265,21 @@ class World:  # pylint: disable=R0904
             self.at(time, self.arrive, end.peer, group, said)
 
     def push(self, end, where, after, tag=None):
-        """Sends what Nagle's algorithm and the window let it."""
-        count = 0
+        """Sends what Nagle's algorithm and the window let it. Linux holds back what does not fill a segment while another such is not
+        acknowledged (tcp_nagle_check(), tcp_minshall_check())."""
+        count, was_held, end.held = 0, end.held, False
         while end.is_open and end.sent < end.written:
             size = min(end.written - end.sent, end.acked + end.window - end.sent, MSS * self.tso)
             size -= size % MSS if size > MSS else 0
             if size <= 0 or (size < MSS and end.sent + size < end.written):
                 break  # what is less than a segment waits for more room
-            end.held = size < MSS and end.acked < end.sent and not self.scene.get("nodelay")
-            if end.held:
+            end.held = size % MSS and end.acked < end.small and not self.scene.get("nodelay")
+            if end.held and size < MSS:
                 break
+            size -= size % MSS if end.held else 0
             pieces = [Piece(start, min(start + MSS, end.sent + size)) for start in range(end.sent, end.sent + size, MSS)]
-            if tag and count == 0 and size < MSS:
+            end.small = end.sent + size if size % MSS else end.small
+            if tag and count == 0 and was_held:
                 pieces[0].freed_by = tag
                 self.truth = {one for one in self.truth if one[1:3] != tag[1:3]} | {tag}
             end.pieces += pieces
@@ -322,15 +334,14 @@ class World:  # pylint: disable=R0904
         line = self.packet(end.peer, "in", start, said[0], size, flags | (ACK if said[0] else 0) | (PSH if size else 0), said[1])
         if self.take(end, group, said, where):
             line += f" wake {end.task}"
-            self.woken(end, self.now + 5 * US)
+            self.woken(end, self.now + WAKE)
         self.say(self.now, where, line)
 
     def take(self, end, group, said, where):
         """Whether it wakes the task."""
         ack, window, tag = said
         is_syn, old = group[0][2] & SYN, end.acked
-        if not is_syn:
-            self.note_window(end, window)
+        self.note_window(end, min(window, 2**16 - 1) if is_syn else window)
         if ack > end.acked:
             end.acked, end.rto = ack, RTO
             end.pieces = [piece for piece in end.pieces if piece.end > ack]
@@ -413,7 +424,7 @@ def expected(world):
     for begin, end, call in world.client.waits:
         if end is None:
             continue
-        own = [what for who, when, what in world.wanted if who is world.client and begin < when <= end and begin < what[2]]
+        own = [what for who, when, what in world.wanted if who is world.client and begin < when <= end - WAKE and begin < what[2]]
         if call == "write":  # the path goes into who kept the window closed, and what it did before
             found += [(begin, end, what) for what in own if what[0] == "zero-window"][-1:]
         elif call in ("read", "connect") and own and not world.scene.get("alone"):
@@ -422,10 +433,7 @@ def expected(world):
 
 
 def is_like(world, what, truth):
-    """Of a connection of which one end was recorded the times at the other are estimated. Of buffers that the card cuts it is not
-    known how much a segment holds: what waits for room may seem to be held back."""
-    if world.scene.get("bulk") and world.tso > 1:
-        what, truth = what[:4], truth[:4]
+    """Of a connection of which one end was recorded the times at the other are estimated."""
     slack = 2 * world.transit if world.scene.get("alone") and what[0] == "delayed-ack" else 0
     return what[0] == truth[0] and what[3:] == truth[3:] and max(abs(what[1] - truth[1]), abs(what[2] - truth[2])) <= slack
 

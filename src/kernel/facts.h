@@ -235,6 +235,7 @@ struct lull_block_request {
     /* The device it was made for, of which `dev` is where it ended up: a partition, LVM, …; else
      * the same as dev. Needs LULL_GROUP_REMAP. */
     uint32_t mapped_dev;
+    bool is_requeued; /* the device did not take it, and it was not inserted again since */
     uint64_t sector;
     uint32_t sectors;
     uint32_t left;       /* sectors not completed yet */

@@ -131,8 +131,10 @@ enum irq_thread irq_thread_of(const struct lull_model *model, const struct cpu *
                               const struct task *task, enum irq_context context);
 /* From the flags of ftrace and perf. */
 enum irq_context irq_context_of(bool is_reported, int64_t flags);
-/* Whether the task is in a call whose end is a timer's, or a signal's. */
-bool irq_is_sleep(const struct lull_model *model, const struct task *task);
+/* A wait ended and nothing is recorded of what ended it, as where a kernel hides what happens while its CPUs
+ * idle, or only some tasks are recorded. What the task was about to wait for still shows it if there is only one such
+ * thing; else the wake-up stays as it is. */
+void irq_guess(const struct lull_model *model, const struct task *task, struct lull_wakeup *wakeup);
 /* The cause that a wake-up of the task on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_thread thread, enum irq_context context,

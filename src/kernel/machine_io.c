@@ -381,13 +381,21 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     return model->requests.count - 1;
 }
 
+/* Where only some tasks are recorded, a request may be issued and completed unseen: it is not one that is inserted
+ * later. */
+static bool is_over(const struct lull_block_request *request, bool is_issue)
+{
+    return request->issue_ns != INT64_MIN ||
+           (!is_issue && request->insert_ns != INT64_MIN && !request->is_requeued);
+}
+
 static uint32_t start_request(struct lull_model *model, struct machine *machine,
                               const struct cpu *cpu, int64_t t, bool is_issue,
                               const struct lull_ev_block_rq_issue *ev)
 {
     uint64_t key = request_key(ev->dev, ev->sector, ev->sectors == 0);
     uint32_t number = lull_map_find(&machine->requests, key);
-    if (number == LULL_MAP_NONE || model->requests.items[number].issue_ns != INT64_MIN) {
+    if (number == LULL_MAP_NONE || is_over(&model->requests.items[number], is_issue)) {
         number = add_request(model, machine, ev);
         lull_map_insert(&machine->requests, key, number);
     }
@@ -412,6 +420,7 @@ static uint32_t start_request(struct lull_model *model, struct machine *machine,
         request->mapped_dev = request->dev;
     }
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
+    request->is_requeued = false;
     return number;
 }
 
@@ -423,6 +432,7 @@ void io_requeued(struct lull_model *model, struct machine *machine,
         &machine->requests, request_key((uint32_t)ev->dev, (uint64_t)ev->sector, ev->sectors == 0));
     if (number != LULL_MAP_NONE) {
         model->requests.items[number].issue_ns = INT64_MIN;
+        model->requests.items[number].is_requeued = true;
     }
 }
 

@@ -558,7 +558,8 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags)
                                                : IRQ_NONE;
 }
 
-bool irq_is_sleep(const struct lull_model *model, const struct task *task)
+/* Whether the task is in a call whose end is a timer's, or a signal's. */
+static bool is_sleep(const struct lull_model *model, const struct task *task)
 {
     static const char sleep[] = "nanosleep";
     const char *name = task->syscall != LULL_NONE ? model->labels.items[task->syscall] : "";
@@ -566,13 +567,25 @@ bool irq_is_sleep(const struct lull_model *model, const struct task *task)
     return length >= strlen(sleep) && g_str_has_prefix(name + length - strlen(sleep), sleep);
 }
 
-/* What an interrupt that is not recorded is about is not known; but it can end a sleep only if it
- * is the timer's. */
+void irq_guess(const struct lull_model *model, const struct task *task, struct lull_wakeup *wakeup)
+{
+    if (is_sleep(model, task)) {
+        wakeup->cause = LULL_CAUSE_TIMER; /* or a signal's, whose sender mostly is seen */
+    } else if (task->state == LULL_STATE_BLOCKED && task->is_uninterruptible &&
+               task->request != LULL_NONE &&
+               model->requests.items[task->request].complete_ns == INT64_MIN) {
+        wakeup->cause = LULL_CAUSE_DISK;
+        wakeup->request = task->request;
+    }
+}
+
+/* An interrupt that is not recorded, as where only some tasks are: nor is the request that it completes. */
 static void classify_unseen(const struct lull_model *model, const struct task *task,
                             enum irq_context context, struct lull_wakeup *wakeup)
 {
-    wakeup->cause = irq_is_sleep(model, task) ? LULL_CAUSE_TIMER : LULL_CAUSE_IRQ;
+    wakeup->cause = LULL_CAUSE_IRQ;
     wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
+    irq_guess(model, task, wakeup);
 }
 
 /* Whether the CPU may be in an interrupt of which the start was lost: not in a system call that started since. */

@@ -294,21 +294,6 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     return number;
 }
 
-/* A wait ended and nothing is recorded of what ended it, as happens where a kernel hides what
- * happens while its CPUs idle. What the task was about to wait for still shows it if there is only
- * one such thing. */
-static void guess_wakeup(const struct lull_model *model, const struct task *task,
-                         struct lull_wakeup *wakeup)
-{
-    if (irq_is_sleep(model, task)) {
-        wakeup->cause = LULL_CAUSE_TIMER; /* or a signal's, whose sender mostly is seen */
-    } else if (task->is_uninterruptible && task->request != LULL_NONE &&
-               model->requests.items[task->request].complete_ns == INT64_MIN) {
-        wakeup->cause = LULL_CAUSE_DISK;
-        wakeup->request = task->request;
-    }
-}
-
 /* It was woken before it had left the CPU, and no wake-up says when that had an effect: at once. */
 bool sched_settle(struct task *task)
 {
@@ -338,7 +323,7 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
     } else if (task->state == LULL_STATE_BLOCKED) {
         /* Its wake-up was not seen. */
         if (!lost_may_be_between(model, task->public.host, task->since_ns, t)) {
-            guess_wakeup(model, task, &wakeup);
+            irq_guess(model, task, &wakeup);
         }
         why = &wakeup;
     } else if (task->is_new && task->parent != LULL_NONE) {

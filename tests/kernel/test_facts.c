@@ -420,15 +420,17 @@ static void test_block(struct fixture *f, gconstpointer data)
     BLOCK(insert, 10, DEV(8, 0), 100, 8);
     BLOCK(issue, 20, DEV(8, 0), 100, 8);
     BLOCK(requeue, 21, DEV(8, 0), 100, 8);
+    BLOCK(insert, 21, DEV(8, 0), 100, 8);
     BLOCK(issue, 22, DEV(8, 0), 100, 8); /* the same once more */
     BLOCK(complete, 30, DEV(8, 0), 100, 6);
     BLOCK(complete, 40, DEV(8, 0), 106, 2); /* the rest */
     BLOCK(complete, 50, DEV(8, 0), 900, 8); /* of which nothing was seen */
     expect(f, "10: insert request 0 on sda, 8 left\n20: issue request 0 on sda, 8 left\n"
-              "22: issue request 0 on sda, 8 left\n40: complete request 0 on sda, 0 left\n"
+              "21: insert request 0 on sda, 8 left\n22: issue request 0 on sda, 8 left\n"
+              "40: complete request 0 on sda, 0 left\n"
               "50: complete request 1 on sda, 0 left\n");
     const struct lull_block_request *first = lull_model_request(model, 0);
-    g_assert_true(first->insert_ns == 10 && first->issue_ns == 22 && first->complete_ns == 40);
+    g_assert_true(first->insert_ns == 21 && first->issue_ns == 22 && first->complete_ns == 40);
     g_assert_cmpint(lull_model_request(model, 1)->issue_ns, ==, INT64_MIN);
 }
 

@@ -24,6 +24,7 @@ SWITCH = [("char", "prev_comm[16]", 16, 0), ("pid_t", "prev_pid", 4, 1), ("int",
           ("char", "next_comm[16]", 16, 0), ("pid_t", "next_pid", 4, 1), ("int", "next_prio", 4, 1)]
 WAKING = [("char", "comm[16]", 16, 0), ("pid_t", "pid", 4, 1), ("int", "prio", 4, 1), ("int", "target_cpu", 4, 1)]
 ISSUE = [("dev_t", "dev", 4, 0), ("unsigned int", "nr_sector", 4, 0), ("sector_t", "sector", 8, 0), ("char", "rwbs[8]", 8, 0)]
+COMPLETE = [("dev_t", "dev", 4, 0), ("unsigned int", "nr_sector", 4, 0), ("sector_t", "sector", 8, 0), ("int", "error", 4, 1), ("char", "rwbs[8]", 8, 0)]
 ENTER = [("long", "id", 8, 1), ("unsigned long", "args[6]", 48, 0)]
 
 
@@ -44,7 +45,9 @@ def make(path, records):
     w.formats = [("sched", tracedat.format_text("sched_switch", 1, SWITCH)),
                  ("sched", tracedat.format_text("sched_waking", 2, WAKING)),
                  ("raw_syscalls", tracedat.format_text("sys_enter", 3, ENTER)),
-                 ("block", tracedat.format_text("block_rq_issue", 4, ISSUE))]
+                 ("block", tracedat.format_text("block_rq_issue", 4, ISSUE)),
+                 ("block", tracedat.format_text("block_rq_complete", 5, COMPLETE)),
+                 ("block", tracedat.format_text("block_rq_insert", 6, ISSUE))]
     w.options = [(5, b"Linux box 6.18.0 #1 x86_64\0"), (4, b"local [mono] global\0")]
     events = [w.event((at - before) * MS, record) for (before, _), (at, record) in zip([records[0], *records], records)]
     w.buffers = [("", "mono", {0: [w.make_page(MS, events)]})]
@@ -80,6 +83,37 @@ def test_wakings(folder):
     tap.ok(found[:4] == (SLEEPER, "blocked", "irq", 4) and "softirq" in found[4], "the same for a softirq", found)
     found = waited(folder, CLOCK_NANOSLEEP, 1)
     tap.ok(found[0] == OTHER and found[2] != "timer", "a wake-up that is of no interrupt is the task's", found)
+
+
+def test_requests(folder):
+    """The end of a request in such an interrupt is not recorded either. The request is of task 100, right before it waits, or long before."""
+    request = common(4, 0, SLEEPER) + w.pack("IIQ8s", 8 << 20, 16, 4096, b"R")
+    ended = common(5, 0, SLEEPER) + w.pack("IIQi8s", 8 << 20, 16, 4096, 0, b"R") + bytes(4)
+    interruptible, uninterruptible = 1, 2
+    for flags in (HARDIRQ, SOFTIRQ):
+        for before, state, cause, what in (
+                ([request], uninterruptible, "disk", "who made a request and cannot be interrupted waited for the disk"),
+                ([request], interruptible, "irq", "who can be interrupted may have waited for anything"),
+                ([request, ended], uninterruptible, "irq", "a request that has ended is waited for no more"),
+                ([request, switch(SLEEPER, 0, OTHER), switch(OTHER, 0, SLEEPER)], uninterruptible, "irq",
+                 "nor is one of which it is not known whether it has"),
+                ([], uninterruptible, "irq", "there is no request")):
+            found = step(folder, [(0, switch(OTHER, 0, SLEEPER)), *((1, one) for one in before), (2, switch(SLEEPER, state, OTHER)),
+                                  (6, waking(flags, SLEEPER)), (7, switch(OTHER, 0, SLEEPER)), (9, switch(SLEEPER, 1, OTHER))])
+            tap.ok(found[:4] == (SLEEPER, "blocked", cause, 4), f"woken with flags {flags}: {what}", found)
+            if cause == "disk":
+                tap.ok("read of 16 sectors at 4096, whose end was not recorded" in found[4], "it names the request", found)
+
+
+def test_other_request(folder):
+    """Another task's request at the same place was issued and ended unseen, before that of task 100."""
+    def insertion(tid):
+        return common(6, 0, tid) + w.pack("IIQ8s", 8 << 20, 16, 4096, b"R")
+    found = step(folder, [(0, switch(OTHER, 0, SLEEPER)), (0, switch(SLEEPER, 0, OTHER)), (0, insertion(OTHER)), (1, switch(OTHER, 0, SLEEPER)),
+                          (1, insertion(SLEEPER)), (1, common(4, 0, SLEEPER) + w.pack("IIQ8s", 8 << 20, 16, 4096, b"R")), (2, switch(SLEEPER, 2, OTHER)),
+                          (6, waking(SOFTIRQ, SLEEPER)), (7, switch(OTHER, 0, SLEEPER)), (9, switch(SLEEPER, 1, OTHER))])
+    tap.ok(found[:4] == (SLEEPER, "blocked", "disk", 4) and "submitted by task100/100" in found[4],
+           "a request is not that of another task which was made before at the same place", found)
 
 
 def test_hidden(folder):
@@ -142,6 +176,8 @@ def test_idle(folder):
 with tempfile.TemporaryDirectory() as scratch:
     tap.run("idle", test_idle, scratch)
     tap.run("wakings", test_wakings, scratch)
+    tap.run("requests", test_requests, scratch)
+    tap.run("other request", test_other_request, scratch)
     tap.run("hidden", test_hidden, scratch)
     tap.run("preemption", test_preemption, scratch)
 sys.exit(tap.done())

@@ -85,8 +85,8 @@ def expected(leg, interval, parts, sums):
 def is_right(segment, what):
     """Whether a wait is for what it is said to be for, or honestly for less. An interrupt that came while a task was on
     the CPU which is not recorded is not recorded either. Nothing but a timer ends a sleep, so that is known all the same where
-    calls are recorded."""
-    unseen = segment["cause"] == "irq" and re.search(r"^(hard interrupt|softirq)(;(?!.*sleep)|$)", segment["detail"])
+    calls are recorded; and who made a request right before waited for the disk."""
+    unseen = what != "disk" and segment["cause"] == "irq" and re.search(r"^(hard interrupt|softirq)(;(?!.*sleep)|$)", segment["detail"])
     return segment["cause"] == what or unseen or what == OTHERS or what == "running"
 
 

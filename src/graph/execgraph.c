@@ -164,6 +164,7 @@ struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
 {
     while (eg->hosts.count <= host) {
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
+        eg->hosts.items[eg->hosts.count - 1].quotas_ns = INT64_MIN;
     }
     return &eg->hosts.items[host];
 }
@@ -211,11 +212,21 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct lull_execgraph *eg = user;
     struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
+    lull_quotas_switched(eg, notes, fact->time_ns);
     lull_vec_push(&notes->switches,
                   (struct switch_note){fact->time_ns, fact->task, fact->is_unknown,
                                        fact->previous_is_runnable});
     if (eg->vcpus) {
         lull_vcpu_track_switched(eg->vcpus, fact);
+    }
+}
+
+static void on_prio(void *user, const struct lull_prio_fact *fact)
+{
+    enum { FIRST_FAIR = 100 }; /* MAX_RT_PRIO of the kernel */
+    struct lull_execgraph *eg = user;
+    if (fact->prio < FIRST_FAIR) {
+        lull_map_insert(&eg->realtime, fact->task, 1);
     }
 }
 
@@ -444,6 +455,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
 {
     static const struct lull_facts facts = {.state = on_state,
                                             .switched = on_switched,
+                                            .prio = on_prio,
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
@@ -483,6 +495,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->quota_clocks);
     lull_vec_free(&eg->quota_timers);
     lull_quotas_free(eg->quotas);
+    lull_map_free(&eg->kept_off);
+    lull_map_free(&eg->realtime);
     lull_vec_free(&eg->packets);
     lull_map_free(&eg->passed_on);
     lull_vec_free(&eg->senders);

@@ -81,13 +81,16 @@ struct preempted {
     const struct lull_execgraph *eg;
     const struct lull_hop *hop;
     int64_t since_ns, until_ns; /* the task was runnable */
-    int64_t known_ns;           /* its CPU knew that */
+    int64_t known_ns;           /* its CPU knew that; INT64_MAX: it is not known which */
+    bool is_sure;               /* it was */
     take_path_piece *take;
     void *user;
 };
 
-/* From when until when the state of a hop has lasted, of which it may be a part. Of a task that another CPU has
- * woken the CPU hears by an interrupt, and may be about to become idle. */
+/* From when until when the state of a hop has lasted, of which it may be a part. A task that has left the CPU itself is
+ * in its queue. One that is woken, or moved, comes there some time later: who does that may be slow, or without its own CPU if
+ * that is a virtual one, and the CPU hears of it by an interrupt, and may be about to become idle. Where moves are not
+ * recorded, it may have waited for the CPU on which it runs in the end. */
 static void find_state(struct preempted *whole)
 {
     enum { HEARD_NS = 100000 };
@@ -97,8 +100,12 @@ static void find_state(struct preempted *whole)
     const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= hop->start_ns);
     whole->since_ns = after > 0 ? points[after - 1].time_ns : hop->start_ns;
     whole->until_ns = after < n ? points[after].time_ns : hop->end_ns;
-    const bool is_woken = after > 0 && points[after - 1].state == LULL_STATE_BLOCKED;
-    whole->known_ns = whole->since_ns + (is_woken ? HEARD_NS : 0);
+    whole->is_sure = after > 0 && points[after - 1].state == LULL_STATE_RUNNING;
+    whole->known_ns = whole->since_ns + (whole->is_sure ? 0 : HEARD_NS);
+    if (after + 1 < n && points[after + 1].state == LULL_STATE_RUNNING &&
+        points[after + 1].cpu != points[after].cpu) {
+        whole->known_ns = INT64_MAX;
+    }
 }
 
 static void take_preempted(const struct preempted *whole, int64_t start_ns, int64_t end_ns,
@@ -108,6 +115,17 @@ static void take_preempted(const struct preempted *whole, int64_t start_ns, int6
         whole->take(whole->user, &(struct path_piece){whole->hop, start_ns, end_ns,
                                                       LULL_STATE_PREEMPTED, quota, cause});
     }
+}
+
+/* Whether a CPU that is idle for long shows that a quota keeps the task off it: there may be one, and it is sure that the
+ * task was in the CPU's queue, or something else says that a quota kept it off CPUs. */
+static bool shows_quota(const struct preempted *whole, int64_t time_ns)
+{
+    const struct lull_execgraph *eg = whole->eg;
+    const uint32_t task = whole->hop->line;
+    return lull_quotas_may(eg, task, time_ns) &&
+           (whole->is_sure || lull_quotas_of(eg, task, time_ns) != LULL_NONE ||
+            lull_quotas_is_kept_off(eg, task));
 }
 
 /* A scheduler does not let a CPU become idle while a task waits for it. If it does so for long, a
@@ -130,11 +148,11 @@ static void take_idle(const struct preempted *whole, int64_t t, int64_t last_ns)
             const int64_t end_ns =
                 i + 1 < notes->switches.count ? MIN(note[1].time_ns, last_ns) : last_ns;
             const bool is_left = note->time_ns == whole->since_ns && !note->previous_is_runnable;
+            const int64_t idle_ns = MAX(note->time_ns, t);
             if (note->task != LULL_NONE || note->is_unknown || is_left ||
-                end_ns - note->time_ns < LONG_NS || end_ns <= t) {
+                end_ns - note->time_ns < LONG_NS || end_ns <= t || !shows_quota(whole, idle_ns)) {
                 continue;
             }
-            const int64_t idle_ns = MAX(note->time_ns, t);
             take_preempted(whole, t, idle_ns, LULL_CAUSE_NONE, LULL_NONE);
             take_preempted(whole, idle_ns, end_ns, LULL_CAUSE_THROTTLED,
                            lull_quotas_of(eg, hop->line, idle_ns));

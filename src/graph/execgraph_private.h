@@ -114,6 +114,8 @@ struct cpu_notes {
 
 struct host_notes {
     LULL_VEC(struct cpu_notes) cpus;
+    int64_t
+        quotas_ns; /* until then no CPU quotas kept tasks off CPUs but those in lull_quotas; INT64_MIN: not known */
     bool has_calls;  /* of some task */
     bool has_faults; /* in files, of some task */
 };
@@ -190,6 +192,9 @@ struct lull_execgraph {
     LULL_VEC(struct quota_clock) quota_clocks; /* of hosts where a CPU quota kept tasks off CPUs */
     LULL_VEC(struct timer_note) quota_timers;
     struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
+    struct lull_map
+        kept_off; /* processes of which a task left a CPU that then idled, though it could go on → 1 */
+    struct lull_map realtime; /* tasks that were, for some time → 1 */
 };
 
 /* execgraph.c */
@@ -284,6 +289,14 @@ bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int32_t cp
 /* The innermost quota of those that keep tasks off the CPU, to which the task belonged at that time;
  * or LULL_NONE. */
 uint32_t lull_quotas_of(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
+/* Whether one may have kept the task off the CPU at that time; of tasks of real time other limits than those of control
+ * groups. */
+bool lull_quotas_may(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
+/* The last switch of a CPU is about to be followed by one at that time. */
+void lull_quotas_switched(struct lull_execgraph *eg, const struct cpu_notes *notes,
+                          int64_t time_ns);
+/* Whether something certainly kept tasks of its process off CPUs. */
+bool lull_quotas_is_kept_off(const struct lull_execgraph *eg, uint32_t task);
 const struct lull_cpu_quota *lull_quotas_at(const struct lull_execgraph *eg, uint32_t quota);
 /* "of /x, 20.0 ms per 100.0 ms" */
 void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString *out);

@@ -160,6 +160,57 @@ uint32_t lull_quotas_of(const struct lull_execgraph *eg, uint32_t task, int64_t 
     return own->since_ns <= time_ns && time_ns < own->until_ns ? own->quota : LULL_NONE;
 }
 
+/* ---- whom they may keep off CPUs ---- */
+
+/* What was never used up may have been for the first time in the last period: the kernel counts that when it is over. Of a
+ * group that is gone it is not known, nor who was in one of which no process was seen. */
+static void rule_out(struct lull_execgraph *eg, const struct lull_recording_file *file,
+                     bool is_first)
+{
+    const struct lull_recording_info *info = &file->info;
+    struct host_notes *host = lull_execgraph_host(eg, info->host);
+    int64_t last_ns = INT64_MIN, longest_ns = 0;
+    bool is_known = file->has_all_quotas;
+    for (size_t cpu = 0; cpu < host->cpus.count; cpu++) {
+        const size_t n = host->cpus.items[cpu].switches.count;
+        last_ns = n ? MAX(last_ns, host->cpus.items[cpu].switches.items[n - 1].time_ns) : last_ns;
+    }
+    for (uint32_t i = 0; i < info->n_cpu_quotas; i++) {
+        const struct lull_cpu_quota *quota = &info->cpu_quotas[i];
+        const bool is_used_up = quota->throttled_ns > 0;
+        is_known &= is_used_up ? quota->n_pids > 0 : !quota->is_gone;
+        longest_ns = MAX(longest_ns, is_used_up ? 0 : quota->period_us * 1000);
+    }
+    const int64_t until_ns = !is_known        ? INT64_MIN
+                             : longest_ns > 0 ? lull_sum(last_ns, -longest_ns)
+                                              : INT64_MAX;
+    host->quotas_ns = is_first ? until_ns : MIN(host->quotas_ns, until_ns);
+}
+
+bool lull_quotas_may(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+{
+    const uint32_t host = lull_model_task(eg->model, task)->host;
+    return host >= eg->hosts.count || time_ns >= eg->hosts.items[host].quotas_ns ||
+           lull_map_find(&eg->realtime, task) != LULL_MAP_NONE ||
+           (eg->quotas && (lull_model_is_placed(eg->model, task) ||
+                           lull_quotas_of(eg, task, time_ns) != LULL_NONE));
+}
+
+void lull_quotas_switched(struct lull_execgraph *eg, const struct cpu_notes *notes, int64_t time_ns)
+{
+    const size_t n = notes->switches.count;
+    const struct switch_note *last = n > 1 ? &notes->switches.items[n - 1] : NULL;
+    if (last && last->previous_is_runnable && last->task == LULL_NONE && !last->is_unknown &&
+        time_ns - last->time_ns >= LEAST_NS && last[-1].task != LULL_NONE) {
+        lull_map_insert(&eg->kept_off, process_of(eg->model, last[-1].task), 1);
+    }
+}
+
+bool lull_quotas_is_kept_off(const struct lull_execgraph *eg, uint32_t task)
+{
+    return lull_map_find(&eg->kept_off, process_of(eg->model, task)) != LULL_MAP_NONE;
+}
+
 /* ---- when they ran ---- */
 
 static int by_time(const void *a, const void *b)
@@ -401,11 +452,14 @@ void lull_execgraph_watch_quotas(struct lull_execgraph *eg, const struct lull_se
 void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session)
 {
     struct lull_quotas *quotas = g_new0(struct lull_quotas, 1);
+    g_autoptr(GHashTable) hosts = g_hash_table_new(NULL, NULL);
     int64_t first_ns, last_ns;
     eg->quotas = quotas;
     quotas->by_path = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
-        take_quotas(quotas, lull_session_recording(session, i));
+        const struct lull_recording_file *file = lull_session_recording_file(session, i);
+        rule_out(eg, file, g_hash_table_add(hosts, GUINT_TO_POINTER(file->info.host)));
+        take_quotas(quotas, &file->info);
     }
     if (quotas->all.count == 0) {
         g_clear_pointer(&eg->quotas, lull_quotas_free);

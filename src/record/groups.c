@@ -3,9 +3,10 @@
 #include "record/groups.h"
 
 #include <dirent.h>
-#include <stdbool.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Directories below each other, and in all. */
 enum { DEEPEST = 32, MOST_GROUPS = 10000 };
@@ -62,12 +63,23 @@ void lull_group_mounts(void (*visit)(void *user, const struct lull_group_mount *
     }
 }
 
+/* Not within a container's. Kernels before 4.6 do not say. */
+static bool is_in_first_namespace(void)
+{
+    enum { FIRST_CGROUP_NAMESPACE = 0xeffffffb }; /* PROC_CGROUP_INIT_INO of linux/proc_ns.h */
+    struct stat st;
+    return stat("/proc/self/ns/cgroup", &st) == 0 && st.st_ino == FIRST_CGROUP_NAMESPACE;
+}
+
 /* ---- all of them ---- */
 
 struct walk {
     const struct lull_group_mount *mount;
-    int64_t hierarchy; /* as in struct lull_group */
-    uint32_t n_groups; /* of the hierarchy */
+    int64_t cpu_hierarchy; /* number_of_cpu() */
+    int64_t hierarchy;     /* as in struct lull_group */
+    uint32_t n_groups;     /* of the hierarchy */
+    bool is_whole; /* that which can limit CPU time was mounted with all its groups, and … */
+    bool is_cut;   /* some were left out */
     void (*visit)(void *user, const struct lull_group *group);
     void *user;
 };
@@ -82,9 +94,13 @@ static void take_below(struct walk *walk, const char *path, int depth)
 {
     DIR *dir = opendir(path);
     const struct dirent *entry;
+    walk->is_cut |= !dir && errno != ENOENT; /* that was removed meanwhile */
     while (dir && (entry = readdir(dir))) {
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || depth == DEEPEST ||
-            walk->n_groups == MOST_GROUPS) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.') {
+            continue;
+        }
+        if (depth == DEEPEST || walk->n_groups == MOST_GROUPS) {
+            walk->is_cut = true;
             continue;
         }
         g_autofree char *below = g_build_filename(path, entry->d_name, NULL);
@@ -102,14 +118,16 @@ static void take_hierarchy(void *user, const struct lull_group_mount *mount)
     struct walk *walk = user;
     if (!mount->controllers || g_strv_contains(mount->controllers, "cpu")) {
         walk->mount = mount;
-        walk->hierarchy = mount->controllers ? number_of_cpu() : 0;
+        walk->hierarchy = mount->controllers ? walk->cpu_hierarchy : 0;
+        walk->is_whole |= !*mount->root && walk->hierarchy == MAX(walk->cpu_hierarchy, 0);
         walk->n_groups = 0;
         take_below(walk, mount->place, 0);
     }
 }
 
-void lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user)
+bool lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user)
 {
-    struct walk walk = {.visit = visit, .user = user};
+    struct walk walk = {.cpu_hierarchy = number_of_cpu(), .visit = visit, .user = user};
     lull_group_mounts(take_hierarchy, &walk);
+    return walk.is_whole && !walk.is_cut && is_in_first_namespace();
 }

@@ -4,6 +4,7 @@
 #define LULL_RECORD_GROUPS_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Where a hierarchy is mounted. Borrowed for the call. */
@@ -24,8 +25,8 @@ struct lull_group {
 };
 
 /* Calls visit() for each that is there now, but not for the root; for at most 10 000 of a hierarchy, and
- * 32 below each other. */
-void lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user);
+ * 32 below each other. True: these are all of the machine. A container sees none of those around its own. */
+bool lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user);
 
 /* What a file of the directory holds, or NULL. Free with g_free(). */
 char *lull_groups_read(const char *dir, const char *name);

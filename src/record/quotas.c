@@ -123,6 +123,7 @@ struct lull_quota_log {
     GHashTable *met; /* struct lull_quota as it was last, each once */
     int64_t due_us;  /* when to look for new groups, */
     int64_t next_us; /* and, not before, at those that are known */
+    bool is_partial; /* there may be groups that were not looked at */
 };
 
 /* One that was made anew under the same name has counted less. */
@@ -158,7 +159,7 @@ static void take_group(void *user, const struct lull_group *group)
 static void look(struct lull_quota_log *log)
 {
     const int64_t start_us = g_get_monotonic_time();
-    lull_groups_visit(take_group, log);
+    log->is_partial |= !lull_groups_visit(take_group, log);
     const int64_t end_us = g_get_monotonic_time();
     log->due_us = end_us + MAX(LOOK_US, (end_us - start_us) * COST_SHARE);
 }
@@ -221,7 +222,7 @@ static gint by_path(gconstpointer a, gconstpointer b)
     return order ? order : (x->hierarchy > y->hierarchy) - (x->hierarchy < y->hierarchy);
 }
 
-GPtrArray *lull_quota_log_end(struct lull_quota_log *log)
+GPtrArray *lull_quota_log_end(struct lull_quota_log *log, bool *is_all)
 {
     GPtrArray *quotas = g_ptr_array_new_with_free_func(free_quota);
     GHashTableIter all;
@@ -240,6 +241,7 @@ GPtrArray *lull_quota_log_end(struct lull_quota_log *log)
         g_hash_table_iter_steal(&all);
     }
     g_ptr_array_sort(quotas, by_path);
+    *is_all = !log->is_partial;
     lull_quota_log_free(log);
     return quotas;
 }

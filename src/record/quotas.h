@@ -33,8 +33,9 @@ struct lull_quota_log;
 struct lull_quota_log *lull_quota_log_start(void);
 /* log: or NULL. */
 void lull_quota_log_check(struct lull_quota_log *log);
-/* Frees the log, and returns what each counted since the start: struct lull_quota, which the array owns. */
-GPtrArray *lull_quota_log_end(struct lull_quota_log *log);
+/* Frees the log, and returns what each counted since the start: struct lull_quota, which the array owns. *is_all: no group
+ * of the machine can have a quota that is not among them, but one that was made and removed between two looks. */
+GPtrArray *lull_quota_log_end(struct lull_quota_log *log, bool *is_all);
 void lull_quota_log_free(struct lull_quota_log *log);
 
 /* The address of the kernel's function that starts their periods; 0: not known. */

@@ -403,7 +403,8 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
 static void end_quotas(struct lull_recorder *recorder)
 {
     if (recorder->quota_log) {
-        recorder->quotas = lull_quota_log_end(g_steal_pointer(&recorder->quota_log));
+        recorder->quotas = lull_quota_log_end(g_steal_pointer(&recorder->quota_log),
+                                              &recorder->recording.has_all_quotas);
     }
 }
 

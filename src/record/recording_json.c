@@ -135,7 +135,7 @@ static void add_trigger(struct json_object *object, const struct lull_recording_
     json_object_object_add(object, "trigger", element);
 }
 
-static void add_quotas(struct json_object *object, const GPtrArray *quotas)
+static void add_quotas(struct json_object *object, const GPtrArray *quotas, bool is_all)
 {
     bool has_throttled = false;
     const bool has_pids = lull_tasks_are_global();
@@ -161,6 +161,7 @@ static void add_quotas(struct json_object *object, const GPtrArray *quotas)
         json_object_array_add(list, element);
     }
     json_object_object_add(object, "cpu_quotas", list);
+    json_object_object_add(object, "all_cpu_quotas", json_object_new_boolean(is_all));
     const uint64_t timer = has_throttled ? lull_quotas_timer() : 0;
     if (timer) {
         char text[24];
@@ -260,7 +261,7 @@ bool lull_recording_json_write(const struct lull_recording *recording,
         add_trigger(object, recording->trigger);
     }
     if (recording->quotas) {
-        add_quotas(object, recording->quotas);
+        add_quotas(object, recording->quotas, recording->has_all_quotas);
     }
     if (recording->lock_holders && recording->lock_holders->len > 0) {
         add_lock_holders(object, recording->lock_holders);

@@ -39,6 +39,7 @@ struct lull_recording {
     const struct lull_pressure_log *pressure; /* as counted meanwhile; or NULL */
     const GArray *lock_holders; /* struct lull_lock_holder, of those who wait at the end; or NULL */
     const GPtrArray *quotas;    /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
+    bool has_all_quotas;        /* the machine has no others */
 };
 
 /* Writes the file, and waits until it is on the disk. */

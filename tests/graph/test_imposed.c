@@ -153,6 +153,59 @@ static void test_no_quota(struct fixture *f, gconstpointer data)
     g_assert_cmpint(throttled_ns(f, 0, 96 * MS), ==, 0);
 }
 
+/* Task 3 wakes task 1 while task 2 is on the CPU, which becomes idle 0.15 ms later, for 14 ms: who wakes may come to that late, as
+ * where a hypervisor takes its CPU. Task 2 then leaves the CPU as if for a quota: of itself that says nothing of task 1. Once it has
+ * done so itself, it is kept off. */
+static void test_late_waker(struct fixture *f, gconstpointer data)
+{
+    enum { MS = 1000000, US = 1000 };
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 1, 0, 0, 3, 0);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    int64_t t = 0;
+    for (int round = 0; round < 2; round++, t += 100 * MS) {
+        feed_switch(model, 0, 0, t + 10 * MS, 1, 2, 1);
+        feed_wake(model, LULL_EVENT_sched_waking, 0, 1, t + 20 * MS, 1, 0);
+        feed_switch(model, 0, 0, t + 20 * MS + 150 * US, 2, 0, 0);
+        feed_switch(model, 0, 0, t + 34 * MS + 150 * US, 0, 1, 0);
+        g_assert_cmpint(throttled_ns(f, t, t + 35 * MS), ==, round == 0 ? 0 : 14 * MS);
+        feed_switch(model, 0, 0, t + 50 * MS, 1, 0, 0);
+        feed_switch(model, 0, 0, t + 70 * MS, 0, 1, 0);
+        g_assert_cmpint(throttled_ns(f, t + 35 * MS, t + 75 * MS), ==, 20 * MS);
+    }
+}
+
+/* Woken, and put into the queue of another CPU, which becomes idle just then. */
+static void test_moved_waker(struct fixture *f, gconstpointer data)
+{
+    enum { MS = 1000000, US = 1000 };
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_switch(model, 0, 1, 0, 0, 2, 0);
+    feed_switch(model, 0, 0, 10 * MS, 1, 3, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 20 * MS, 1, 0);
+    FEED(sched_migrate_task, 0, 0, 20 * MS + 1 * US, .have = WITHOUT(sched_migrate_task, prio),
+         .tid = 1, .orig_cpu = 0, .dest_cpu = 1);
+    feed_switch(model, 0, 1, 20 * MS + 5 * US, 2, 0, 1);
+    feed_switch(model, 0, 1, 30 * MS, 0, 1, 0);
+    g_assert_cmpint(throttled_ns(f, 0, 31 * MS), ==, 0);
+}
+
+/* Moves are not recorded: the task leaves CPU 0, which then idles, and comes to CPU 1, where another was before it. */
+static void test_unseen_move(struct fixture *f, gconstpointer data)
+{
+    enum { MS = 1000000 };
+    const int cpu = GPOINTER_TO_INT(data); /* where it runs in the end */
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_switch(model, 0, 1, 0, 0, 3, 0);
+    feed_switch(model, 0, 0, 10 * MS, 1, 2, 0);
+    feed_switch(model, 0, 0, 12 * MS, 2, 0, 1);
+    feed_switch(model, 0, cpu, 30 * MS, cpu == 1 ? 3 : 0, 1, cpu == 1);
+    feed_switch(model, 0, cpu, 40 * MS, 1, 0, 1);
+    g_assert_cmpint(throttled_ns(f, 0, 31 * MS), ==, cpu == 1 ? 0 : 18 * MS);
+}
+
 static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
 {
     int64_t *ns_of = user;
@@ -235,5 +288,11 @@ int main(int argc, char **argv)
     g_test_add("/imposed/held-back", struct fixture, NULL, set_up, test_held_back, tear_down);
     g_test_add("/imposed/quota", struct fixture, NULL, set_up, test_quota, tear_down);
     g_test_add("/imposed/no-quota", struct fixture, NULL, set_up, test_no_quota, tear_down);
+    g_test_add("/imposed/late-waker", struct fixture, NULL, set_up, test_late_waker, tear_down);
+    g_test_add("/imposed/moved-waker", struct fixture, NULL, set_up, test_moved_waker, tear_down);
+    g_test_add("/imposed/unseen-move", struct fixture, GINT_TO_POINTER(1), set_up, test_unseen_move,
+               tear_down);
+    g_test_add("/imposed/no-move", struct fixture, GINT_TO_POINTER(0), set_up, test_unseen_move,
+               tear_down);
     return g_test_run();
 }

@@ -229,6 +229,43 @@ def test_quota(folder):
         tap.ok(pieces == expected, f"a quota {name} explains nothing", pieces)
 
 
+def idle_path(folder, name, prio, **changes):
+    """Task 11 leaves CPU 0 at 20 ms, though it could go on, and that idles until 50 ms; from 60 ms on the same until 90. The milliseconds that are
+    called throttled."""
+    path = os.path.join(folder, name)
+    describe(path, command=None, **changes)
+    turns, events, before = [(5, 11), (20, 0), (50, 11), (60, 0), (90, 11), (95, 0)], [], 0
+    for at, tid in turns:
+        events.append((at * MS, 0, "sched_switch", before, ("", before, prio if before else 120, 0 if tid == 0 and at < 95 else 1, "", tid, prio if tid else 120)))
+        before = tid
+    small_dat.write(os.path.join(path, "trace.dat"), events, OFFSET)
+    found = path_of(path, "--tid", "11")
+    waits = [step for step in found["segments"] if step["state"] == "preempted"]
+    tap.ok([(step["begin_ns"] - OFFSET) // MS for step in waits] == [20, 60], f"{name}: both waits for the CPU are there", found["segments"])
+    tap.ok(all(step["detail"] == "on CPU 0, which came out of idle" for step in waits if not step["cause"]), f"{name}: no cause that is not known", waits)
+    return sum((step["end_ns"] - step["begin_ns"]) // MS for step in waits if step["cause"] == "throttled")
+
+
+def test_idle(folder):
+    """Truth: a scheduler leaves a CPU idle only if a quota, or a limit for tasks of real time, keeps its tasks from it. Where the recorder saw all
+    quotas, and the kernel counts that none was used up, it was none. The kernel counts that of a period when it is over."""
+    unused, whole = {**QUOTA, "throttled_ns": 0, "throttled_periods": 0}, {"all_cpu_quotas": True}
+    for name, expected, prio, changes in (
+            ("nothing is known of quotas", 60, 120, {}),
+            ("there were no quotas", 0, 120, {"cpu_quotas": [], **whole}),
+            ("there were none that a container sees", 60, 120, {"cpu_quotas": [], "all_cpu_quotas": False}),
+            ("a task of real time", 60, 50, {"cpu_quotas": [], **whole}),
+            ("a deadline task", 60, -1, {"cpu_quotas": [], **whole}),
+            ("its own quota was used up", 60, 120, {"cpu_quotas": [QUOTA], **whole}),
+            ("its own was not", 0, 120, {"cpu_quotas": [{**unused, "period_us": 1000}], **whole}),
+            ("its own may have been in the last period", 30, 120, {"cpu_quotas": [{**unused, "period_us": 40000}], **whole}),
+            ("its own was not, and is gone", 60, 120, {"cpu_quotas": [{**unused, "period_us": 1000, "gone": True}], **whole}),
+            ("that of others was", 0, 120, {"cpu_quotas": [{**QUOTA, "pids": [99]}], **whole}),
+            ("that of nobody knows whom was", 60, 120, {"cpu_quotas": [{**QUOTA, "pids": []}], **whole})):
+        found = idle_path(folder, name, prio, **changes)
+        tap.ok(found == expected, f"{name}: throttled for {expected} ms", found)
+
+
 THREADS_QUOTA = {**QUOTA, "pids": [11, 13], "throttled_ns": 350 * MS}
 FUNCTION, TIMER = 0xffffffff813babb0, 0xffff888119156e08
 
@@ -335,7 +372,7 @@ DAMAGED = {
     "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
     "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
-    "snapshot": {"snapshot": "yes"}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
+    "snapshot": {"snapshot": "yes"}, "all quotas": {"all_cpu_quotas": 1}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
     "a quota without path": {"cpu_quotas": [{"quota_us": 1}]},
     "pressure": {"pressure": {}}, "no sample": {"pressure": [1]}, "a sample without time": {"pressure": [{"cpu_some_us": 1}]},
     "a sample before": {"pressure": [{"time_ns": 2}, {"time_ns": 1}]}, "a sample of less than nothing": {"pressure": [{"time_ns": 1, "io_full_us": -1}]},
@@ -440,7 +477,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_threads, test_pressure, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_idle, test_threads, test_pressure, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

@@ -532,6 +532,7 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
     struct lull_recording_info *info = &reader->file->info;
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
+           read_flag(reader, object, "all_cpu_quotas", &reader->file->has_all_quotas) &&
            read_numbers(reader, object, recorded) &&
            read_list(reader, object, "command", 1, &reader->file->info.command) &&
            read_events(reader, object) && read_quotas(reader, object) &&

@@ -35,6 +35,7 @@ struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
     const char *hostname;            /* or NULL */
     const char *host_name; /* what people call the machine, if it is something else; or NULL */
+    bool has_all_quotas;   /* the machine had no CPU quotas but those in info */
     const char *quota_timer_text; /* or NULL */
     uint64_t quota_timer; /* address of the kernel's function that starts the periods of CPU quotas;
                              0: not recorded */

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# CPU quotas that the recorder sees, or not, as in a container: whether it can say that there are no others. A quota that it does not see keeps a
+# program off a CPU all the same, which then is idle; for how long at most is what the kernel counted. In a group with a quota that is never used up
+# no task is throttled. Needs root. LULL is the program.
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from record import recorders
+from tap import Tap
+
+LULL = os.environ["LULL"]
+GROUPS = "/sys/fs/cgroup"
+FIRST_NAMESPACE = "cgroup:[4026531835]"  # PROC_CGROUP_INIT_INO of include/linux/proc_ns.h
+ROOT = next((path for path in (f"{GROUPS}/cpu", f"{GROUPS}/cpu,cpuacct") if os.path.isdir(path)), GROUPS)
+BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
+# The program enters the group by a descriptor, as the recorder sees no groups any more.
+HIDDEN = 'exec 9> "$1"; umount -l "$2"; shift 2; exec "$@"'
+ENTER = 'echo $$ >&9; exec "$@"'
+CPU = str(max(os.sched_getaffinity(0)))
+tap = Tap()
+
+
+@contextlib.contextmanager
+def group_of(quota_us):
+    path = f"{ROOT}/lull-unseen-{os.getpid()}"
+    os.mkdir(path)
+    try:
+        settings = {"cpu.max": f"{quota_us} 100000"} if ROOT == GROUPS else {"cpu.cfs_period_us": 100000, "cpu.cfs_quota_us": quota_us}
+        for name, value in settings.items():
+            with open(f"{path}/{name}", "w", encoding="ascii") as file:
+                file.write(str(value))
+        yield path
+    finally:
+        subprocess.run(["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9; do rmdir {path} && exit; sleep 0.1; done"], capture_output=True, check=False)
+
+
+def counted_ns(group):
+    with open(f"{group}/cpu.stat", encoding="ascii") as file:
+        stat = {key: int(value) for key, value in (line.split() for line in file)}
+    return stat.get("throttled_time", 1000 * stat.get("throttled_usec", 0))
+
+
+def idle_ns():
+    """How long the CPU on which the programs run was idle."""
+    with open("/proc/stat", encoding="ascii") as file:
+        words = next(line for line in file if line.startswith(f"cpu{CPU} ")).split()
+    return (int(words[4]) + int(words[5])) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+def record(folder, *command):
+    """What recording.json says."""
+    done = subprocess.run([*command], capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr}")
+    with open(f"{folder}/recording/recording.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def test_views(folder):
+    is_first = os.readlink("/proc/self/ns/cgroup") == FIRST_NAMESPACE
+    for name, prefix, expected in (("this process", [], is_first), ("a cgroup namespace of its own", ["unshare", "-C"], False),
+                                   ("no groups at all", ["unshare", "-m", "sh", "-c", HIDDEN, "sh", "/dev/null", ROOT], False)):
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            told = record(own, *prefix, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--only", "--", "true")
+        tap.ok(told["all_cpu_quotas"] is expected, f"{name}: the recorder sees {'all' if expected else 'not all'} quotas", told["cpu_quotas"])
+
+
+def throttled(folder, quota_us, *prefix):
+    """How long the program was throttled as the path says, and as the kernel counted; and how long its CPU was idle."""
+    before_ns = idle_ns()
+    with group_of(quota_us) as group, tempfile.TemporaryDirectory(dir=folder) as own:
+        told = record(own, *prefix, f"{group}/cgroup.procs", ROOT, "taskset", "-c", CPU, LULL, "record", "--tracer",
+                      "ftrace", "-o", f"{own}/recording", "--", "sh", "-c", ENTER, "sh", sys.executable, "-c", BUSY)
+        path = json.loads(subprocess.run([LULL, "critpath", "--json", "--full", "--tid", str(told["pid"]), f"{own}/recording"], capture_output=True,
+                                         check=True, timeout=120).stdout)
+        steps = [step for step in path["segments"] if step["cause"] == "throttled"]
+        return sum(step["end_ns"] - step["begin_ns"] for step in steps), counted_ns(group), idle_ns() - before_ns, {step["detail"] for step in steps}
+
+
+def test_hidden(folder):
+    name = "a quota that the recorder does not see: kept off a CPU that was idle"
+    for _ in range(5):
+        said_ns, known_ns, free_ns, details = throttled(folder, 20000, "unshare", "-m", "sh", "-c", HIDDEN, "sh")
+        if free_ns > 0.5 * known_ns:
+            break
+    if free_ns > 0.5 * known_ns:
+        tap.ok(0.1 * known_ns < said_ns <= 1.01 * known_ns and all("kept off CPU" in detail for detail in details), name, said_ns, known_ns, free_ns, details)
+    else:
+        tap.ok(said_ns <= min(1.01 * known_ns, free_ns + 20 * 10**6), f"{name}, as far as others let it be", said_ns, known_ns, free_ns, details)
+    said_ns, known_ns, _, details = throttled(folder, 1000000, "sh", "-c", 'exec 9> "$1"; shift 2; exec "$@"', "sh")
+    tap.ok(said_ns == known_ns == 0, "a quota that is never used up", said_ns, known_ns, details)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    missing = recorders.why_not("ftrace", scratch)
+    try:
+        with group_of(20000):
+            pass
+    except OSError as error:
+        missing = missing or f"control groups cannot be made: {error.strerror}"
+    if missing:
+        tap.skip("quotas", missing)
+    else:
+        tap.run("views", test_views, scratch)
+        tap.run("hidden", test_hidden, scratch)
+sys.exit(tap.done())

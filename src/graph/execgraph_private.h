@@ -116,6 +116,8 @@ struct host_notes {
     LULL_VEC(struct cpu_notes) cpus;
     int64_t
         quotas_ns; /* until then no CPU quotas kept tasks off CPUs but those in lull_quotas; INT64_MIN: not known */
+    int64_t
+        steal_ns; /* so long its hypervisor ran others on its CPUs, in its recordings; 0: never, or not known */
     bool has_calls;  /* of some task */
     bool has_faults; /* in files, of some task */
 };

@@ -144,11 +144,22 @@ static void set_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_
     }
 }
 
+/* A CPU that comes out of idle late may not have been there. */
+static void append_steal(const struct lull_execgraph *eg, uint32_t host, GString *out)
+{
+    char steal[LULL_TIME_TEXT_SIZE];
+    if (host < eg->hosts.count && eg->hosts.items[host].steal_ns > 0) {
+        lull_duration_format(eg->hosts.items[host].steal_ns, steal);
+        g_string_append_printf(
+            out, "; its hypervisor may have run others (%s of steal time in the recording)", steal);
+    }
+}
+
 /* Who had the CPU meanwhile: the three that had it longest. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                                 struct path_texts *texts, struct lull_segment *segment)
 {
-    enum { NAMED = 3 };
+    enum { NAMED = 3, LATE_NS = 1000000 };
     const struct lull_hop *hop = piece->hop;
     GStringChunk *strings = texts->strings;
     if (piece->cause == LULL_CAUSE_THROTTLED) {
@@ -196,6 +207,8 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
     if (!is_idle) {
         g_string_append(out, " on CPU ");
         lull_append_signed(out, hop->cpu);
+    } else if (most->ns >= LATE_NS) {
+        append_steal(eg, lull_model_task(eg->model, hop->line)->host, out);
     }
     /* Durations differ: to look for the same text would cost more than to have it twice. */
     segment->detail = g_string_chunk_insert_len(strings, out->str, (gssize)out->len);

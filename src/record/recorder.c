@@ -15,6 +15,7 @@
 #include "record/pressure.h"
 #include "record/lock_holders.h"
 #include "record/quotas.h"
+#include "record/steal.h"
 #include "record/tasks.h"
 #include "record/watch.h"
 
@@ -388,6 +389,7 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
 {
     if (!recorder->question.is_snapshot) {
         recorder->quota_log = lull_quota_log_start();
+        recorder->steal_ns = lull_steal_ns();
         recorder->pressure = lull_pressure_start(lull_recorder_now_ns(recorder));
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
@@ -400,9 +402,15 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
 }
 
 /* Who recorded long before a snapshot does not know what was counted in its time. */
-static void end_quotas(struct lull_recorder *recorder)
+static void end_counts(struct lull_recorder *recorder)
 {
+    recorder->recording.steal_ns = -1;
     if (recorder->quota_log) {
+        const int64_t steal_ns = lull_steal_ns();
+        if (recorder->steal_ns >= 0 &&
+            steal_ns >= recorder->steal_ns) { /* it may go back a little */
+            recorder->recording.steal_ns = steal_ns - recorder->steal_ns;
+        }
         recorder->quotas = lull_quota_log_end(g_steal_pointer(&recorder->quota_log),
                                               &recorder->recording.has_all_quotas);
     }
@@ -452,7 +460,7 @@ static bool record(struct lull_recorder *recorder, GError **error)
     /* Before the end: what still waits then has waited when this was looked for. */
     recorder->lock_holders = is_snapshot ? NULL : lull_lock_holders_read();
     recording->end_ns = lull_recorder_now_ns(recorder);
-    end_quotas(recorder);
+    end_counts(recorder);
     lull_pressure_end(recorder->pressure, recording->end_ns);
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));

@@ -33,6 +33,7 @@ struct lull_recorder {
         *named; /* what was read, beside the state; NULL: not yet, or complete */
     struct lull_quota_log *quota_log; /* of CPU time; NULL: not any more, or a snapshot */
     GPtrArray *quotas;                /* what it came to; NULL before */
+    int64_t steal_ns;                 /* lull_steal_ns() before the recording */
     GArray *lock_holders; /* struct lull_lock_holder, of those who wait at the end; NULL before */
     struct lull_pressure_log *pressure; /* NULL: the kernel does not count it, or a snapshot */
     struct lull_control control;        /* of a flight recorder */

@@ -263,6 +263,9 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     if (recording->quotas) {
         add_quotas(object, recording->quotas, recording->has_all_quotas);
     }
+    if (recording->steal_ns >= 0) {
+        lull_json_add_number(object, "steal_ns", recording->steal_ns);
+    }
     if (recording->lock_holders && recording->lock_holders->len > 0) {
         add_lock_holders(object, recording->lock_holders);
     }

@@ -40,6 +40,7 @@ struct lull_recording {
     const GArray *lock_holders; /* struct lull_lock_holder, of those who wait at the end; or NULL */
     const GPtrArray *quotas;    /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
     bool has_all_quotas;        /* the machine has no others */
+    int64_t steal_ns;           /* lull_steal_ns() of that time; -1: not known */
 };
 
 /* Writes the file, and waits until it is on the disk. */

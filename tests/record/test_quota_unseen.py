@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# CPU quotas that the recorder sees, or not, as in a container: whether it can say that there are no others. A quota that it does not see keeps a
+# What the recorder counts of who keeps tasks off CPUs. CPU quotas that it sees, or not, as in a container: whether it can say that there are no others. A quota that it does not see keeps a
 # program off a CPU all the same, which then is idle; for how long at most is what the kernel counted. In a group with a quota that is never used up
 # no task is throttled. Needs root. LULL is the program.
 import contextlib
@@ -61,6 +61,19 @@ def record(folder, *command):
         return json.load(file)
 
 
+def steal_ns():
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+def test_steal(folder):
+    before_ns = steal_ns()
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--only", "--", sys.executable, "-c", BUSY)
+    known_ns = steal_ns() - before_ns
+    tap.ok(0 <= told["steal_ns"] <= known_ns, "steal time, no more than the kernel counted around the recording", told["steal_ns"], known_ns)
+
+
 def test_views(folder):
     is_first = os.readlink("/proc/self/ns/cgroup") == FIRST_NAMESPACE
     for name, prefix, expected in (("this process", [], is_first), ("a cgroup namespace of its own", ["unshare", "-C"], False),
@@ -106,6 +119,7 @@ with tempfile.TemporaryDirectory() as scratch:
     if missing:
         tap.skip("quotas", missing)
     else:
+        tap.run("steal", test_steal, scratch)
         tap.run("views", test_views, scratch)
         tap.run("hidden", test_hidden, scratch)
 sys.exit(tap.done())

@@ -266,6 +266,20 @@ def test_idle(folder):
         tap.ok(found == expected, f"{name}: throttled for {expected} ms", found)
 
 
+def test_steal(folder):
+    """Task 11 is woken for CPU 0, which is idle: for 5 ms the first time, for 20 µs the second."""
+    events = [switch(5 * MS, 0, 0, 11, 0), switch(10 * MS, 0, 11, 0)]
+    for woken, late in ((20 * MS, 5 * MS), (40 * MS, MS // 50)):
+        events += [(woken, 1, "sched_waking", 12, ("", 11, 120, 0)), switch(woken + late, 0, 0, 11, 0), switch(woken + 10 * MS, 0, 11, 0)]
+    for name, steal, said in (("no steal time is counted", None, ""), ("there was none", 0, ""),
+                              ("there was some", 230 * MS, "; its hypervisor may have run others (230.0 ms of steal time in the recording)")):
+        path = os.path.join(folder, name)
+        describe(path, command=None, steal_ns=steal)
+        small_dat.write(os.path.join(path, "trace.dat"), events, OFFSET)
+        found = [step["detail"] for step in path_of(path, "--tid", "11")["segments"] if step["state"] == "preempted"]
+        tap.ok(found == [f"on CPU 0, which came out of idle{said}", "on CPU 0, which came out of idle"], f"{name}: a CPU that comes out of idle late", found)
+
+
 THREADS_QUOTA = {**QUOTA, "pids": [11, 13], "throttled_ns": 350 * MS}
 FUNCTION, TIMER = 0xffffffff813babb0, 0xffff888119156e08
 
@@ -372,7 +386,7 @@ DAMAGED = {
     "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
     "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
-    "snapshot": {"snapshot": "yes"}, "all quotas": {"all_cpu_quotas": 1}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
+    "snapshot": {"snapshot": "yes"}, "all quotas": {"all_cpu_quotas": 1}, "steal": {"steal_ns": -1}, "steal of a text": {"steal_ns": "1"}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
     "a quota without path": {"cpu_quotas": [{"quota_us": 1}]},
     "pressure": {"pressure": {}}, "no sample": {"pressure": [1]}, "a sample without time": {"pressure": [{"cpu_some_us": 1}]},
     "a sample before": {"pressure": [{"time_ns": 2}, {"time_ns": 1}]}, "a sample of less than nothing": {"pressure": [{"time_ns": 1, "io_full_us": -1}]},
@@ -477,7 +491,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_idle, test_threads, test_pressure, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_idle, test_steal, test_threads, test_pressure, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

@@ -110,7 +110,7 @@ def latch(watch, _):
     holder = stage.child('wl-holder', hold)
     held.wait()
     signal.signal(signal.SIGALRM, lambda *_: os.write(told, b'w'))
-    signal.setitimer(signal.ITIMER_REAL, NAP / 3, NAP / 3)
+    signal.setitimer(signal.ITIMER_REAL, 0.4 * NAP, 0.4 * NAP)  # never near the end of the nap
     with select.epoll() as epoll:
         epoll.register(theirs, select.EPOLLIN)
         with watch.asked():

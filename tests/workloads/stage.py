@@ -74,14 +74,16 @@ class Stamp:
         struct.pack_into('qq', self.page, 0, first or start, total + time.monotonic_ns() - start)
 
     def nap(self, seconds):
-        with self.during():
-            time.sleep(seconds)
+        self.spend(time.sleep, seconds)
 
     def burn(self, seconds):
+        self.spend(burn, seconds)
+
+    def spend(self, act, seconds):
         """Without what this thread waited for a CPU meanwhile, which on a busy machine is longer."""
         before = waited_ns()
         with self.during():
-            burn(seconds)
+            act(seconds)
         first, total = struct.unpack_from('qq', self.page)
         struct.pack_into('qq', self.page, 0, first, total - (waited_ns() - before))
 

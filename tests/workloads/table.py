@@ -69,7 +69,7 @@ TABLE = {
                           needs_quiet=True),
     'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64', kernel=('disk',)),
     'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault', kernel=('disk',)),
-    'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
+    'sqlite': Workload('small.py', r'blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     'slow_reader': Workload('small.py', f'wl-reader: {SLEEPS}.* waited for by wl-asker in sendto'),

@@ -51,6 +51,7 @@ struct lull_question_params {
     bool by_order;            /* memtop: a row for each order */
     bool by_stack;            /* waits: a row for each chain of calls */
     bool with_asleep;         /* waits: also tasks that did nothing */
+    bool with_all_tasks;      /* waits: not those of a recorded command alone */
     const char *states;       /* waits: letters of the states that count; NULL: all */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */

@@ -28,6 +28,11 @@ static void waits_open(struct lull_analysis *analysis)
     waits->text = g_string_new(NULL);
     waits->turns = lull_turns_new();
     waits->free_late = LULL_NONE;
+    const struct lull_question_params *params = analysis->params;
+    if (!params->with_all_tasks && !params->is_report && !lull_params_name_tasks(params) &&
+        params->by == LULL_BY_TASK) {
+        lull_family_find(&waits->family, analysis->session);
+    }
 }
 
 static void waits_free(struct lull_analysis *analysis)
@@ -48,6 +53,7 @@ static void waits_free(struct lull_analysis *analysis)
     lull_vec_free(&waits->late);
     lull_map_free(&waits->late_of);
     lull_slots_free(&waits->calls);
+    lull_family_free(&waits->family);
 }
 
 /* ---- which wait ---- */
@@ -318,7 +324,8 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     const struct lull_model *model = waits->head.model;
     if (fact->state == LULL_STATE_NONE || fact->end_ns <= waits->head.start_ns ||
         !lull_params_want_task(params, model, fact->task, fact->end_ns) ||
-        !lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu)) {
+        !lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu) ||
+        (waits->family.pid != 0 && !lull_family_has(&waits->family, model, fact->task))) {
         return;
     }
     struct task_sum *task = task_of(waits, fact->task);
@@ -383,7 +390,7 @@ static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 
 const struct lull_analysis_class lull_analysis_waits = {
     .name = "waits",
-    .title = "Waits of all tasks",
+    .title = "Waits of tasks",
     .description = "How long tasks were blocked, or ready to run without a CPU, and why",
     .tags = (const char *const[]){"sched", "waits", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&lull_waits_causes, &lull_waits_all,

@@ -3,6 +3,7 @@
 #ifndef LULL_ANALYSIS_WAITS_PRIVATE_H
 #define LULL_ANALYSIS_WAITS_PRIVATE_H
 
+#include "analysis/family.h"
 #include "analysis/turns.h"
 #include "analysis/waits.h"
 #include "base/map.h"
@@ -60,9 +61,10 @@ struct waits {
     struct lull_map late_of; /* task → its last */
     struct lull_slots calls; /* label → whether waits in such a call are `late` */
     struct cause causes[N_CAUSES][LETTERS];
-    int64_t total_ns;  /* of all waits */
-    uint64_t n_asleep; /* tasks that were blocked all the time */
-    GString *text;     /* of the cell made last */
+    struct lull_family family; /* whose waits count; without a pid: those of all */
+    int64_t total_ns;          /* of all waits */
+    uint64_t n_asleep;         /* tasks that were blocked all the time */
+    GString *text;             /* of the cell made last */
 };
 
 /* waits_tables.c */

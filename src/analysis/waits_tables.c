@@ -253,6 +253,13 @@ void waits_emit(struct lull_analysis *analysis, const struct lull_window *window
     if (waits->tasks.count) {
         qsort(waits->tasks.items, waits->tasks.count, sizeof *waits->tasks.items, compare_tasks);
     }
+    if (waits->family.pid != 0) {
+        g_string_printf(waits->text,
+                        "only tasks of the recorded command, %s, and of what it started are shown; "
+                        "--all-tasks shows all",
+                        waits->family.command);
+        sink->note(sink, waits->text->str);
+    }
     if (waits->n_asleep) {
         g_string_printf(waits->text,
                         "%" G_GUINT64_FORMAT " task%s slept all the time and %s left out; --asleep "

@@ -20,6 +20,7 @@
 
 const struct lull_setting lull_settings[] = {
     {"aggregate-by", LULL_SETTING_TEXT},
+    {"all-tasks", LULL_SETTING_FLAG},
     {"asleep", LULL_SETTING_FLAG},
     {"by", LULL_SETTING_TEXT},
     {"by-order", LULL_SETTING_FLAG},

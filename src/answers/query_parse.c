@@ -200,6 +200,7 @@ bool lull_query_parse(struct lull_query *query, GError **error)
     params->max_ns = params->max_bytes = INT64_MAX;
     params->by_order = flag(query, "by-order");
     params->with_asleep = flag(query, "asleep");
+    params->with_all_tasks = flag(query, "all-tasks");
     params->by_stack = flag(query, "stacks");
     params->host = query->host;
     parse_sections(query, params);

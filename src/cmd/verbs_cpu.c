@@ -191,6 +191,9 @@ static const struct lull_option waits_options[] = {
     {.name = "asleep",
      .kind = LULL_OPTION_FLAG,
      .help = "also tasks that were blocked all the time, and did nothing"},
+    {.name = "all-tasks",
+     .kind = LULL_OPTION_FLAG,
+     .help = "of the recording of a command, not its tasks alone"},
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTION_BY,
@@ -200,7 +203,8 @@ static const struct lull_option waits_options[] = {
 };
 
 static const struct lull_example waits_examples[] = {
-    {"lull waits my-trace", "What all tasks of the machine waited for."},
+    {"lull waits my-trace",
+     "What all tasks of the machine waited for, or those of the recorded command."},
     {"lull waits --state D --min 10ms my-trace",
      "Waits that nothing could interrupt, of 10 ms and more: disks, as a rule."},
     {"lull waits --state R my-trace", "Who was kept from a CPU, and by whom."},
@@ -214,7 +218,7 @@ const struct lull_verb lull_verb_waits = {
     .summary = "show what all tasks waited for: how long, in which call, and who ended it",
     .usage = "TRACE…",
     .description =
-        "Adds up, for the whole machine, the time in which tasks were blocked, and that in which "
+        "Adds up, for the whole machine or for a recorded command, the time in which tasks were blocked, and that in which "
         "they were ready to run and had no CPU: by cause, and by task, system call, object and who "
         "ended the wait. What 'lull critpath' says of one task, this says of all, without "
         "following the wake-ups further back.\n"
@@ -230,6 +234,9 @@ const struct lull_verb lull_verb_waits = {
         "cause is 'not ended'; what a task did before its first event is not known and not "
         "counted. --min and --max choose waits by that part. Tasks that were blocked all the time "
         "are left out, unless --asleep is given; daemons that wake up now and then are not: use --state D and --state R to leave sleep out.\n"
+        "\n"
+        "Of a recording of 'lull record -- COMMAND' the tasks of the command count, and those of all that it started, unless "
+        "--all-tasks, or an option that chooses or groups tasks, is given.\n"
         "\n"
         "It is what offcputime and offwaketime of the BPF tools show of a running machine, from a "
         "recording.",

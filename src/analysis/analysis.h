@@ -82,6 +82,7 @@ struct lull_analysis_class {
     const char *const *tags; /* LAMI's, NULL-terminated, without the two base tags */
     const struct lull_result_class *const *tables; /* all it can give, NULL-terminated */
     const char *question; /* id in lull_questions[]: says what the trace lacks for it; or NULL */
+    bool has_priorities;  /* it shows those of tasks */
     unsigned groups;      /* enum lull_event_group that the model must read for it */
     bool needs_periods;   /* is nothing without params->periods: not for running all of them */
     bool is_by_host; /* what it says of a host depends on no other, and nothing but its logs is in

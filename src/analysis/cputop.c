@@ -504,6 +504,7 @@ const struct lull_analysis_class lull_analysis_cputop = {
     .tables = (const struct lull_result_class *const[]){&process_class, &cpu_class, &total_class,
                                                         &summary_class, NULL},
     .question = "cpu",
+    .has_priorities = true,
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE,
     .is_by_host = true,
     .size = sizeof(struct cputop),

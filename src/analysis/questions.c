@@ -102,11 +102,12 @@ const struct lull_question lull_questions[] = {
         .id = "cpu",
         .text = "CPU use by task, scheduling delays and priorities",
         .needs = NEEDS({SWITCH}),
-        .improves = NEEDS({WAKING, .without = "delays between wake-up and run are not seen"},
-                          {EVENTS(LULL_EVENT_sched_migrate_task),
-                           .without = "migrations between CPUs are seen late"},
-                          {NAMES("sched_pi_setprio", "sched:sched_pi_setprio"),
-                           .without = "changes of priority are seen late"}),
+        .improves =
+            NEEDS({WAKING, .without = "delays between wake-up and run are not seen"},
+                  {EVENTS(LULL_EVENT_sched_migrate_task),
+                   .without = "migrations between CPUs are seen late"},
+                  {NAMES("sched_pi_setprio", "sched:sched_pi_setprio"),
+                   .without = "changes of priority are seen late", .is_of_priorities = true}),
     },
     {
         .id = "frequency",

@@ -14,7 +14,8 @@ struct lull_need {
     /* Events that the vocabulary does not hold as nothing decodes them, and events that will do in
      * one tracer only; NULL-terminated or NULL. */
     const char *const *names;
-    const char *without; /* what the answer lacks without it, for improving ones; else NULL */
+    const char *without;   /* what the answer lacks without it, for improving ones; else NULL */
+    bool is_of_priorities; /* only who shows these lacks it */
 };
 
 struct lull_question {

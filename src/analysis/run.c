@@ -403,9 +403,10 @@ static bool has_damage(const struct lull_session *session)
     return i < n;
 }
 
-/* What the events that one host declares do not provide for a question. */
+/* What the events that one host declares do not provide for the question of an analysis. */
 static void note_lacks(GPtrArray *notes, const struct lull_session *session, uint32_t host,
-                       const struct lull_declared *declared, const struct lull_question *question)
+                       const struct lull_declared *declared, const struct lull_question *question,
+                       const struct lull_analysis_class *class)
 {
     for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
@@ -416,7 +417,8 @@ static void note_lacks(GPtrArray *notes, const struct lull_session *session, uin
         }
     }
     for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {
-        if (!lull_need_is_met(declared, need)) {
+        if (!lull_need_is_met(declared, need) &&
+            (class->has_priorities || !need->is_of_priorities)) {
             add_note(
                 notes, session, host,
                 g_strdup_printf("%s: %s was not recorded", need->without, lull_need_name(need, 0)));
@@ -452,7 +454,7 @@ static GPtrArray *notes_of(const struct lull_session *session,
              strcmp(q->id, class->question) == 0 && host < lull_session_host_count(session);
              host++) {
             if (only_host < 0 || host == (uint32_t)only_host) {
-                note_lacks(notes, session, host, declared_of(by_kind, session, host), q);
+                note_lacks(notes, session, host, declared_of(by_kind, session, host), q, class);
             }
         }
     }

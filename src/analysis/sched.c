@@ -582,6 +582,7 @@ const struct lull_analysis_class lull_analysis_sched = {
     .tables = (const struct lull_result_class *const[]){&log_class, &top_class, &total_class,
                                                         &tid_class, &prio_class, &freq_class, NULL},
     .question = "cpu",
+    .has_priorities = true,
     /* Interrupts, as a waker in one is not a waker. */
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ,
     .is_by_host = true,

@@ -388,6 +388,8 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "waiter_kind", text_or_none(share->waiter_kind));
         put(&dict, "waiter_call", text_or_none(share->waiter_call));
         put(&dict, "waiter_object", text_or_none(share->waiter_object));
+        put(&dict, "object", text_or_none(share->object));
+        put(&dict, "object_ns", number(share->object_ns, true));
         list_add(&causes, dict);
     }
     for (uint32_t i = 0; i < lull_path_mode_count(path); i++) {

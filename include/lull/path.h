@@ -225,6 +225,9 @@ struct lull_cause_share {
     /** The innermost wait that it explains: who waited, the kind of reason, the system call, and on
      * what if it was the same each time; or NULL. */
     const char *waiter, *waiter_kind, *waiter_call, *waiter_object;
+    /** BLOCKED on DISK: the file that its call in `detail` was about for most of that time, and for how long; or NULL, and 0. */
+    const char *object;
+    int64_t object_ns;
 };
 
 /** How long the tasks of a path run what. */

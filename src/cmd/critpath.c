@@ -507,7 +507,7 @@ const struct lull_verb lull_verb_critpath = {
         "             \"by_cause\":[{\"host\",\"program\",\"state\",\"cause\",\"detail\",\"mode\",\n"
         "                          \"duration_ns\",\"share\",\"count\",\"longest_ns\",\n"
         "                          \"waiter\",\"waiter_kind\",\"waiter_call\",\n"
-        "                          \"waiter_object\"}],\n"
+        "                          \"waiter_object\",\"object\",\"object_ns\"}],\n"
         "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"started_by\",\"container\",\n"
         "                         \"command_line\",\"duration_ns\",\"share\"}],\n"
         "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}],\n"

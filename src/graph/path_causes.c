@@ -58,7 +58,27 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* How long a sum is about one file. */
+struct object_sum {
+    struct lull_cause_share *of;
+    const char *object;
+    int64_t ns;
+};
+
+static guint hash_object(gconstpointer key)
+{
+    const struct object_sum *sum = key;
+    return g_str_hash(sum->object) * 31 + g_direct_hash(sum->of);
+}
+
+static gboolean equal_objects(gconstpointer a, gconstpointer b)
+{
+    const struct object_sum *x = a, *y = b;
+    return x->of == y->of && strcmp(x->object, y->object) == 0;
+}
+
 struct lull_cause_sums {
+    GHashTable *objects;      /* struct object_sum */
     GHashTable *by_text;      /* of the sums */
     GHashTable *by_addresses; /* what was added → its sum */
     GPtrArray *list;
@@ -67,6 +87,7 @@ struct lull_cause_sums {
 struct lull_cause_sums *lull_cause_sums_new(void)
 {
     struct lull_cause_sums *sums = g_new0(struct lull_cause_sums, 1);
+    sums->objects = g_hash_table_new_full(hash_object, equal_objects, g_free, NULL);
     sums->by_text = g_hash_table_new(hash_cause, equal_causes);
     sums->by_addresses = g_hash_table_new_full(hash_addresses, equal_addresses, g_free, NULL);
     sums->list = g_ptr_array_new_with_free_func(g_free);
@@ -83,13 +104,43 @@ static struct lull_cause_share *sum_of(struct lull_cause_sums *sums,
     sum = g_hash_table_lookup(sums->by_text, share);
     if (!sum) {
         sum = g_memdup2(share, sizeof *share);
-        sum->duration_ns = sum->longest_ns = 0;
+        sum->duration_ns = sum->longest_ns = sum->object_ns = 0;
+        sum->object = NULL;
         sum->count = 0;
         g_ptr_array_add(sums->list, sum);
         g_hash_table_add(sums->by_text, sum);
     }
     g_hash_table_insert(sums->by_addresses, g_memdup2(share, sizeof *share), sum);
     return sum;
+}
+
+static void add_object(struct lull_cause_sums *sums, struct lull_cause_share *of,
+                       const struct lull_cause_share *share)
+{
+    const struct object_sum key = {of, share->object, 0};
+    struct object_sum *sum = g_hash_table_lookup(sums->objects, &key);
+    if (!sum) {
+        sum = g_memdup2(&key, sizeof key);
+        g_hash_table_add(sums->objects, sum);
+    }
+    sum->ns += share->object_ns;
+}
+
+/* The file of which each is for longest; of two for as long, the one whose name comes first. */
+static void choose_objects(const struct lull_cause_sums *sums)
+{
+    GHashTableIter all;
+    gpointer item;
+    g_hash_table_iter_init(&all, sums->objects);
+    while (g_hash_table_iter_next(&all, &item, NULL)) {
+        const struct object_sum *sum = item;
+        struct lull_cause_share *of = sum->of;
+        if (!of->object || sum->ns > of->object_ns ||
+            (sum->ns == of->object_ns && strcmp(sum->object, of->object) < 0)) {
+            of->object = sum->object;
+            of->object_ns = sum->ns;
+        }
+    }
 }
 
 void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_share *share)
@@ -101,16 +152,21 @@ void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_s
     if (g_strcmp0(known->waiter_object, share->waiter_object) != 0) {
         known->waiter_object = NULL;
     }
+    if (share->object) {
+        add_object(sums, known, share);
+    }
 }
 
 struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint32_t *count)
 {
     struct lull_cause_share *shares = g_new0(struct lull_cause_share, sums->list->len);
+    choose_objects(sums);
     g_ptr_array_sort(sums->list, longest_first);
     for (guint i = 0; i < sums->list->len; i++) {
         shares[i] = *(const struct lull_cause_share *)sums->list->pdata[i];
     }
     *count = sums->list->len;
+    g_hash_table_unref(sums->objects);
     g_hash_table_unref(sums->by_text);
     g_hash_table_unref(sums->by_addresses);
     g_ptr_array_unref(sums->list);
@@ -185,6 +241,12 @@ static struct lull_cause_share share_of(const struct lull_path *path, uint32_t n
                                      .longest_ns = ns,
                                      .count = 1,
                                      .first = number};
+    if (segment->state == LULL_STATE_BLOCKED && segment->cause == LULL_CAUSE_DISK &&
+        g_strcmp0(segment->reason.kind, "file") == 0 && segment->reason.object && segment->call &&
+        segment->subject && g_str_has_suffix(segment->subject, segment->call)) {
+        share.object = segment->reason.object;
+        share.object_ns = ns;
+    }
     add_waiter(path, segment, &share);
     return share;
 }

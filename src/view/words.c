@@ -342,6 +342,10 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
     lull_clean_append(out, share->program, ascii);
     g_string_append(out, ": ");
     lull_state_append(out, share->state, share->cause, share->detail, ascii);
+    if (share->object && share->object_ns >= share->duration_ns / 2) {
+        g_string_append(out, share->object_ns < share->duration_ns ? ", mostly of " : " of ");
+        lull_clean_append(out, share->object, ascii);
+    }
     if (!share->waiter) {
         return;
     }

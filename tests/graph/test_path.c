@@ -139,12 +139,22 @@ static void test_causes(void)
         {.host = 0, .program = "sh", .start_ns = 52, .end_ns = 72, .state = LULL_STATE_RUNNING},
     };
     static const struct lull_cause_share expected[] = {
-        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1, LULL_MODE_UNKNOWN,
-         NULL, NULL, NULL, NULL},
-        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0, LULL_MODE_UNKNOWN, NULL,
-         NULL, NULL, NULL},
-        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2, LULL_MODE_UNKNOWN,
-         NULL, NULL, NULL, NULL},
+        {.state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .detail = "vda read",
+         .duration_ns = 35,
+         .longest_ns = 30,
+         .count = 2,
+         .first = 1},
+        {.state = LULL_STATE_RUNNING, .duration_ns = 30, .longest_ns = 20, .count = 2},
+        {.host = 1,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .detail = "vda read",
+         .duration_ns = 7,
+         .longest_ns = 7,
+         .count = 1,
+         .first = 2},
     };
     struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
     lull_path_summarise(path);
@@ -205,6 +215,60 @@ static void test_waiters(void)
     lull_path_free(path);
 }
 
+#define READ_OF(from_ns, to_ns, program_, file)                                                    \
+    {                                                                                              \
+        .program = program_, .start_ns = from_ns, .end_ns = to_ns, .state = LULL_STATE_BLOCKED,    \
+        .cause = LULL_CAUSE_DISK, .subject = "vda read, in read", .call = "read", .reason = {      \
+            .kind = "file",                                                                        \
+            .call = "read",                                                                        \
+            .object = file                                                                         \
+        }                                                                                          \
+    }
+
+/* The file that a program waited for longest, and how long that was. */
+static void test_files(void)
+{
+    static const struct lull_segment segments[] = {
+        READ_OF(0, 10, "one", "/a"),
+        READ_OF(10, 40, "one", "/a"),
+        READ_OF(100, 109, "many", "/c"),
+        READ_OF(109, 130, "many", "/b"),
+        READ_OF(130, 140, "many", "/c"),
+        READ_OF(140, 145, "many", NULL),
+        READ_OF(200, 204, "equal", "/y"),
+        READ_OF(204, 208, "equal", "/x"),
+        READ_OF(300, 302, "unknown", NULL),
+        /* What is said does not end with the call, and so not with its file either. */
+        {.program = "fault",
+         .start_ns = 400,
+         .end_ns = 401,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .subject = "vda read, in a page fault",
+         .call = "read",
+         .reason = {.kind = "file", .call = "read", .object = "/a"}},
+    };
+    static const struct {
+        const char *program, *file;
+        int64_t all_ns, file_ns;
+    } expected[] = {{"many", "/b", 45, 21},
+                    {"one", "/a", 40, 40},
+                    {"equal", "/x", 8, 4},
+                    {"unknown", NULL, 2, 0},
+                    {"fault", NULL, 1, 0}};
+    struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
+    lull_path_summarise(path);
+    g_assert_cmpuint(lull_path_cause_count(path), ==, G_N_ELEMENTS(expected));
+    for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+        const struct lull_cause_share *share = lull_path_cause(path, i);
+        g_assert_cmpstr(share->program, ==, expected[i].program);
+        g_assert_cmpint(share->duration_ns, ==, expected[i].all_ns);
+        g_assert_cmpstr(share->object, ==, expected[i].file);
+        g_assert_cmpint(share->object_ns, ==, expected[i].file_ns);
+    }
+    lull_path_free(path);
+}
+
 /* Equal shares go by host, then by tid, whatever came first on the path. */
 static void test_equal_shares(void)
 {
@@ -243,6 +307,7 @@ int main(int argc, char **argv)
     g_test_add_func("/path/equal-shares", test_equal_shares);
     g_test_add_func("/path/causes", test_causes);
     g_test_add_func("/path/waiters", test_waiters);
+    g_test_add_func("/path/files", test_files);
     g_test_add_func("/path/empty", test_empty);
     return g_test_run();
 }

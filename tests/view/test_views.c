@@ -773,6 +773,35 @@ static void test_text_causes(void)
     assert_contains(all, "ld: preempted by xz\n");
 }
 
+/* A file is named with its call if a program waited for it all the time, or half of that. */
+static void test_file_of_cause(void)
+{
+    static const struct {
+        int64_t file_ns;
+        const char *text;
+    } cases[] = {
+        {10000, "dd: blocked on disk: vda read, in read of /a\n"},
+        {5000, "dd: blocked on disk: vda read, in read, mostly of /a\n"},
+        {4999, "dd: blocked on disk: vda read, in read\n"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_cause_share cause = {.program = "dd",
+                                         .state = LULL_STATE_BLOCKED,
+                                         .cause = LULL_CAUSE_DISK,
+                                         .detail = "vda read, in read",
+                                         .duration_ns = 10000,
+                                         .longest_ns = 10000,
+                                         .count = 1,
+                                         .object = "/a",
+                                         .object_ns = cases[i].file_ns};
+        struct lull_path path = make_path();
+        path.by_cause = &cause;
+        path.n_by_cause = 1;
+        g_autofree char *text = render(lull_view_path_text, &path, &plain);
+        assert_contains(text, cases[i].text);
+    }
+}
+
 /* Contrasts with white as tables of WCAG have them: 4.54 and 4.61 of the two greys between which it changes, 4.00, 8.59,
  * 5.14; that with black is 21 by that. */
 static void test_ink(void)
@@ -1006,6 +1035,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/json", test_json);
     g_test_add_func("/view/json-sync-and-lost", test_json_sync_and_lost);
     g_test_add_func("/view/folded", test_folded);
+    g_test_add_func("/view/file-of-cause", test_file_of_cause);
     g_test_add_func("/view/text", test_text);
     g_test_add_func("/view/text-full", test_text_full);
     g_test_add_func("/view/text-limit", test_text_limit);

@@ -68,7 +68,7 @@ TABLE = {
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
     'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4', amount=('wl-crasher', ''),
                           needs_quiet=True),
-    'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64', kernel=('disk',)),
+    'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64 of \S*cold.data', kernel=('disk',)),
     'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault', kernel=('disk',)),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),

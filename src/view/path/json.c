@@ -211,6 +211,8 @@ static void write_summary(struct lull_out *out, const struct lull_path *path,
         lull_json_add_text(object, "waiter_kind", share->waiter_kind);
         lull_json_add_text(object, "waiter_call", share->waiter_call);
         lull_json_add_text(object, "waiter_object", share->waiter_object);
+        lull_json_add_text(object, "object", share->object);
+        lull_json_add_number(object, "object_ns", share->object_ns);
         write_element(out, i, object);
     }
     lull_out_text(out, "],\n\"by_task\":[");

@@ -193,7 +193,7 @@ static const struct lull_option waits_options[] = {
      .help = "also tasks that were blocked all the time, and did nothing"},
     {.name = "all-tasks",
      .kind = LULL_OPTION_FLAG,
-     .help = "of the recording of a command, not its tasks alone"},
+     .help = "all tasks of the machine, also where a command was recorded"},
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTION_BY,

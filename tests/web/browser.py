@@ -13,6 +13,10 @@ import time
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 KEYS = {"Tab": 9, "Enter": 13, "Backspace": 8, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, " ": 32}
 
+# A test that reads what has not come yet passes on a fast machine: with LULL_TEST_SLOW=300 each answer comes 300 ms later, and
+# the page has a quarter of the processor.
+SLOW = float(os.environ.get("LULL_TEST_SLOW", 0))
+
 
 def find():
     return next((path for path in map(shutil.which, NAMES) if path), None)
@@ -76,6 +80,10 @@ class Browser:
         self.session = self.call("Target.attachToTarget", session=False, targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page"):
             self.call(f"{domain}.enable")
+        if SLOW:
+            self.call("Network.enable")
+            self.call("Network.emulateNetworkConditions", offline=False, latency=SLOW, downloadThroughput=-1, uploadThroughput=-1)
+            self.call("Emulation.setCPUThrottlingRate", rate=4)
         self.call("Page.navigate", url=url)
         return target
 

@@ -87,6 +87,8 @@ void containers_dumped(struct lull_model *model, struct machine *machine,
                        const struct lull_ev_statedump_cgroup *ev);
 void containers_dumped_ns(struct lull_model *model, struct machine *machine,
                           const struct lull_ev_statedump_pid_ns *ev);
+void containers_dumped_process(struct lull_model *model, struct machine *machine,
+                               const struct lull_ev_statedump_process *ev);
 /* Among the flags of clone(), in place of a signal: CLONE_INTO_CGROUP, which is none of the low 32. */
 enum { CLONE_SIGNAL = 0xff, CLONE_PLACED = 1 };
 /* flags: of clone(), UINT32_MAX: not known. pid_ns: of the child, 0: not reported. */
@@ -177,6 +179,8 @@ void lost_find(struct lull_model *model);
  * *start_ns to *end_ns, both between them. */
 bool lost_between(const struct machine *machine, int64_t since_ns, int64_t t, int64_t *start_ns,
                   int64_t *end_ns);
+/* Whether any event is missing between these times. */
+bool lost_any_between(const struct machine *machine, int64_t since_ns, int64_t t);
 /* The same of losses that are not over at t, of which it is not known where in their time events are missing. */
 bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t since_ns,
                          int64_t t);
@@ -305,6 +309,8 @@ void calls_go_on(struct lull_model *model, uint32_t task, int32_t c, int64_t t);
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
+/* A task blocks in a call: notes what that was given by its path, which a result may name. */
+void calls_blocks(struct lull_model *model, const struct task *task);
 /* The call that the task is in; false if none is known, or nobody wants calls. */
 bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note);
@@ -348,8 +354,9 @@ void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
 void files_executed(struct lull_model *model, uint32_t task, int64_t t);
 void files_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader, int64_t t);
 void files_died(struct lull_model *model, uint32_t task, int64_t t);
+void files_dump_starts(struct machine *machine, int64_t t);
 void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t address);
-void files_dumped(struct lull_model *model, struct machine *machine,
+void files_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_file *ev);
 void files_free(struct lull_model *model);
 

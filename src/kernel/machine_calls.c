@@ -124,7 +124,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     struct call *call = &model->calls.items[number];
     call->task = task;
     call->taken_ns = INT64_MIN;
-    call->file = call->to_file = call->watched = LULL_NONE;
+    call->file = call->to_file = call->watched = call->given = LULL_NONE;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
     }
@@ -537,6 +537,26 @@ void calls_finish(struct lull_model *model)
     }
 }
 
+void calls_blocks(struct lull_model *model, const struct task *task)
+{
+    struct call *call = &model->calls.items[task->call];
+    if (call->args.have & CALL_ARG_PATH && call->path->len) {
+        call->given = model_label(model, call->path->str);
+    }
+}
+
+/* What the call is about is called: the file of a descriptor that it watches, of its own, or a path that it was given. */
+static uint32_t path_of_call(const struct lull_model *model, const struct call *call)
+{
+    if (call->watched != LULL_NONE) {
+        return call->watched;
+    }
+    if (call->args.have & CALL_ARG_FD) {
+        return call->file == LULL_NONE ? LULL_NONE : model->files.items[call->file].path;
+    }
+    return call->given;
+}
+
 bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note)
 {
@@ -548,9 +568,7 @@ bool calls_note(const struct lull_model *model, const struct task *task,
     *note = (struct lull_call_note){
         .name = call->name.label,
         .file = has_fd ? call->file : LULL_NONE,
-        .path = call->watched != LULL_NONE          ? call->watched
-                : has_fd && call->file != LULL_NONE ? model->files.items[call->file].path
-                                                    : LULL_NONE,
+        .path = path_of_call(model, call),
         .fd = has_fd ? call->args.fd : -1,
         .ipc = call->args.have & CALL_ARG_IPC ? call->args.ipc : -1,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,

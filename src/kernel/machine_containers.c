@@ -190,21 +190,41 @@ void containers_dumped(struct lull_model *model, struct machine *machine,
     }
 }
 
+/* LTTng dumps a task once for each namespace that it can be seen from: of these the innermost is its own. */
+static void dumped_ns(struct lull_model *model, struct machine *machine, int64_t tid,
+                      int64_t namespace, int64_t level, int64_t vtid)
+{
+    const uint32_t number = model_task(model, machine, (int32_t)tid, 0);
+    struct task *task = &model->tasks.items[number];
+    if (level < task->ns_level) {
+        return;
+    }
+    task->ns_level = (int32_t)MIN(level, INT32_MAX);
+    task->pid_ns = (uint32_t)namespace;
+    if (vtid > 0 && vtid <= INT32_MAX) {
+        task->vtid = (int32_t)vtid;
+    }
+    update(model, machine, number);
+}
+
+#define DUMPED_NS(event, namespace, level_of)                                                      \
+    if (LULL_HAS(ev, event, tid) && ev->tid > 0 && ev->tid <= INT32_MAX &&                         \
+        LULL_HAS(ev, event, namespace)) {                                                          \
+        dumped_ns(model, machine, ev->tid, ev->namespace,                                          \
+                  LULL_HAS(ev, event, level_of) ? ev->level_of : 0,                                \
+                  LULL_HAS(ev, event, vtid) ? ev->vtid : 0);                                       \
+    }
+
 void containers_dumped_ns(struct lull_model *model, struct machine *machine,
                           const struct lull_ev_statedump_pid_ns *ev)
 {
-    if (!LULL_HAS(ev, statedump_pid_ns, tid) || ev->tid <= 0 || ev->tid > INT32_MAX ||
-        !LULL_HAS(ev, statedump_pid_ns, number)) {
-        return;
-    }
-    const uint32_t number = model_task(model, machine, (int32_t)ev->tid, 0);
-    struct task *task = &model->tasks.items[number];
-    /* LTTng dumps a task once for each namespace that it can be seen from, the outermost first. */
-    task->pid_ns = (uint32_t)ev->number;
-    if (LULL_HAS(ev, statedump_pid_ns, vtid) && ev->vtid > 0 && ev->vtid <= INT32_MAX) {
-        task->vtid = (int32_t)ev->vtid;
-    }
-    update(model, machine, number);
+    DUMPED_NS(statedump_pid_ns, number, level)
+}
+
+void containers_dumped_process(struct lull_model *model, struct machine *machine,
+                               const struct lull_ev_statedump_process *ev)
+{
+    DUMPED_NS(statedump_process, ns_number, ns_level)
 }
 
 void containers_forked(struct lull_model *model, struct machine *machine, uint32_t parent,

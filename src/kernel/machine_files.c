@@ -440,6 +440,14 @@ void files_died(struct lull_model *model, uint32_t task, int64_t t)
 
 /* ---- state dump ---- */
 
+/* Which process has a table at which address is listed again: where the last dump found one, another may be since. */
+void files_dump_starts(struct machine *machine, int64_t t)
+{
+    machine->redump_ns = machine->is_dumped ? t : INT64_MIN;
+    machine->is_dumped = true;
+    lull_map_clear(&machine->addresses);
+}
+
 void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t address)
 {
     struct machine *machine = machine_of(model, task);
@@ -454,9 +462,12 @@ void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t addr
         table->address = address;
         return;
     }
-    /* Processes that share their descriptors; or the address was used again. */
+    /* Processes that share their descriptors; or the address was used again since a dump whose start is not recorded. */
     if (!fd_slots_is_empty(&model->tables.items[mine].slots)) {
-        return;
+        if (!machine->is_dumped) {
+            return;
+        }
+        merge(model, mine, number);
     }
     model->tables.items[mine].is_orphan = true;
     leave(model, task, INT64_MAX);
@@ -497,8 +508,49 @@ static uint32_t dumped_table(struct lull_model *model, struct machine *machine,
     return number;
 }
 
-/* A state dump never overrides what events have already reported. */
-void files_dumped(struct lull_model *model, struct machine *machine,
+/* The name of a file in its directory, which is the last of a path; the kernel says behind it that it is deleted. */
+static struct lull_text name_of_path(struct lull_text path)
+{
+    static const char deleted[] = " (deleted)";
+    const size_t length = sizeof deleted - 1;
+    if (path.length > length && memcmp(path.data + path.length - length, deleted, length) == 0) {
+        path.length -= length;
+    }
+    const char *slash = memrchr(path.data, '/', path.length);
+    if (slash) {
+        path.length -= (size_t)(slash + 1 - path.data);
+        path.data = slash + 1;
+    }
+    return path;
+}
+
+/* Whether a dumped path is that of another file than the one that events reported. These have paths as programs gave them,
+ * relative or through links, and know peers of sockets. */
+static bool is_another(const struct lull_model *model, const struct lull_file *file,
+                       struct lull_text path)
+{
+    const enum lull_file_type type = type_of_path(path);
+    if (type != LULL_FILE_DISK || file->type != LULL_FILE_DISK) {
+        return type != file->type && type != LULL_FILE_UNKNOWN && file->type != LULL_FILE_UNKNOWN;
+    }
+    const char *known = model->labels.items[file->path];
+    const struct lull_text a = name_of_path(path),
+                           b = name_of_path((struct lull_text){known, strlen(known)});
+    return a.length != b.length || memcmp(a.data, b.data, a.length) != 0;
+}
+
+/* Whether what has become of a file since it was opened may not have been recorded: events were lost, or the session was
+ * stopped and started again, which dumps the state once more. */
+static bool is_unsure(const struct lull_model *model, const struct machine *machine,
+                      const struct lull_file *file, int64_t t)
+{
+    return file->open_ns < machine->redump_ns || lost_any_between(machine, file->open_ns, t) ||
+           lost_may_be_between(model, machine->host, file->open_ns, t);
+}
+
+/* A state dump overrides what events have reported only where some may be missing. LTTng lists a table under its lock, so
+ * what it says is so at that time. */
+void files_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_file *ev)
 {
     if (!model->follows_files || ev->fd < 0 || ev->fd > INT32_MAX) {
@@ -508,20 +560,31 @@ void files_dumped(struct lull_model *model, struct machine *machine,
     if (number == LULL_NONE) {
         return;
     }
+    const int32_t fd = (int32_t)ev->fd;
     struct fd_table *table = &model->tables.items[number];
-    struct fd_slot *slot = own(model, table, (int32_t)ev->fd);
-    if (slot->file == LULL_NONE) {
-        fill(model, table, slot, (int32_t)ev->fd, INT64_MIN);
-    }
-    struct lull_file *file = &model->files.items[slot->file];
-    if (file->path != LULL_NONE || ev->path.length == 0) {
+    const struct fd_slot *found = fd_slots_find(&table->slots, fd);
+    const struct lull_file *known = found ? &model->files.items[found->file] : NULL;
+    if (known && (ev->path.length == 0 || known->path != LULL_NONE) &&
+        !(ev->path.length && is_unsure(model, machine, known, t) &&
+          is_another(model, known, ev->path))) {
         return;
     }
+    struct fd_slot *slot = own(model, table, fd);
+    if (slot->file == LULL_NONE) {
+        fill(model, table, slot, fd, INT64_MIN);
+    } else if (known && known->path != LULL_NONE) {
+        close_slot(model, table, slot, t);
+        fill(model, table, slot, fd, t);
+    }
+    if (ev->path.length == 0) {
+        return;
+    }
+    struct lull_file *file = &model->files.items[slot->file];
     file->path = model_label_of(model, ev->path);
     if (file->type == LULL_FILE_UNKNOWN) {
         file->type = type_of_path(ev->path);
     }
-    set_cloexec(model, table, (int32_t)ev->fd, ev->flags & machine->arch->o_cloexec);
+    set_cloexec(model, table, fd, ev->flags & machine->arch->o_cloexec);
 }
 
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file)

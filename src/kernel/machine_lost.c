@@ -118,23 +118,42 @@ static bool is_of_switches(const struct machine *machine, int32_t c, uint32_t st
     return cpu->switch_stream == LULL_NONE || cpu->switch_stream == stream;
 }
 
-bool lost_between(const struct machine *machine, int64_t since_ns, int64_t t, int64_t *start_ns,
-                  int64_t *end_ns)
+/* The last hole before the *i-th that lies at least partly between these times, whose index *i becomes; or NULL. */
+static const struct hole *hole_before(const struct machine *machine, size_t *i, int64_t since_ns,
+                                      int64_t t)
 {
-    *start_ns = t;
-    *end_ns = since_ns;
-    for (size_t i = machine->holes.count; i-- > 0;) {
-        const struct hole *hole = &machine->holes.items[i];
+    while (*i > 0) {
+        const struct hole *hole = &machine->holes.items[--*i];
+        /* since_ns may be INT64_MIN, but then no hole starts before it */
         if (hole->start_ns < since_ns && since_ns - hole->start_ns >= machine->longest_hole_ns) {
             break;
         }
-        if (hole->start_ns < t && hole->end_ns > since_ns &&
-            is_of_switches(machine, hole->cpu, hole->stream)) {
+        if (hole->start_ns < t && hole->end_ns > since_ns) {
+            return hole;
+        }
+    }
+    return NULL;
+}
+
+bool lost_between(const struct machine *machine, int64_t since_ns, int64_t t, int64_t *start_ns,
+                  int64_t *end_ns)
+{
+    const struct hole *hole;
+    *start_ns = t;
+    *end_ns = since_ns;
+    for (size_t i = machine->holes.count; (hole = hole_before(machine, &i, since_ns, t));) {
+        if (is_of_switches(machine, hole->cpu, hole->stream)) {
             *start_ns = CLAMP(hole->start_ns, since_ns, *start_ns);
             *end_ns = CLAMP(hole->end_ns, *end_ns, t);
         }
     }
     return *start_ns < *end_ns;
+}
+
+bool lost_any_between(const struct machine *machine, int64_t since_ns, int64_t t)
+{
+    size_t i = machine->holes.count;
+    return hole_before(machine, &i, since_ns, t) != NULL;
 }
 
 bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t since_ns, int64_t t)

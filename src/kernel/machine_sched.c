@@ -54,6 +54,9 @@ static void change(struct lull_model *model, uint32_t number, int64_t t, enum lu
     task->state = next;
     task->letter = 0;
     task->cpu = cpu;
+    if (next == LULL_STATE_BLOCKED && task->call != LULL_NONE) {
+        calls_blocks(model, task);
+    }
     if (!task->is_idle) {
         REPORT(model, state, &fact);
     }

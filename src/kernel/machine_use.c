@@ -119,7 +119,8 @@ static void use_vcpu(struct lull_model *model, struct machine *machine, int32_t 
 
 enum { KVM_RUN = 0xAE80 };
 
-/* Hosts of virtual machines have words of 64 bits. */
+/* Hosts of virtual machines have words of 64 bits, in one byte order or the other: a command has 32, so none is this one in
+ * both. */
 static bool runs_guest(const struct machine *machine, const struct lull_ev_ioctl_raw_entry *ev)
 {
     uint64_t args[2];
@@ -127,7 +128,7 @@ static bool runs_guest(const struct machine *machine, const struct lull_ev_ioctl
         return false;
     }
     memcpy(args, ev->args.data, sizeof args);
-    if (args[1] != KVM_RUN) {
+    if (args[1] != GUINT64_TO_LE(KVM_RUN) && args[1] != GUINT64_TO_BE(KVM_RUN)) {
         return false;
     }
     const char *name = call_name_of_number(call_numbers_of(machine->arch, false), ev->number);

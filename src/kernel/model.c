@@ -201,6 +201,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
+        machine->redump_ns = INT64_MIN;
         machine->arch = calls_arch(model, machine->host);
         machine->architecture = calls_architecture(model, machine->host);
         if (model->session) {

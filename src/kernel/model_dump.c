@@ -28,6 +28,8 @@ static void take_container(struct lull_model *model, struct machine *machine, en
         containers_dumped(model, machine, event);
     } else if (id == LULL_EVENT_statedump_pid_ns) {
         containers_dumped_ns(model, machine, event);
+    } else if (id == LULL_EVENT_statedump_process) {
+        containers_dumped_process(model, machine, event);
     }
 }
 

@@ -180,6 +180,8 @@ struct call {
     uint32_t thread;
     uint32_t file, to_file; /* of args.fd and args.to_fd when it started, or LULL_NONE */
     uint32_t watched;       /* label of what its epoll descriptor watches, or LULL_NONE */
+    uint32_t
+        given; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
     GString *path;
     uint32_t next_free;
 };
@@ -200,12 +202,14 @@ struct machine {
     bool has_signals;         /* signal_generate was seen */
     bool has_softirqs;        /* the host's traces record when softirqs run */
     bool has_switches;        /* and who runs; else a number of a namespace must do */
+    bool is_dumped;           /* the start of a state dump was recorded */
     bool reports_current;     /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
     int64_t last_ns;             /* its last event, INT64_MIN: none */
+    int64_t redump_ns;           /* start of a state dump that is not the first; INT64_MIN: none */
     LULL_VEC(struct hole) holes; /* where events are missing, by start */
     int64_t longest_hole_ns;
     LULL_VEC(struct cpu) cpus;     /* seen so far, in that order */
@@ -294,6 +298,7 @@ struct task {
     int32_t prio;         /* or LULL_NO_PRIO */
     uint32_t cgroup;      /* label of its path, or LULL_NONE */
     uint32_t pid_ns;      /* number of its pid namespace, 0: not known */
+    int32_t ns_level;     /* in how many others that is, as far as a state dump said so */
     int32_t vtid;         /* what it is called there, 0: not known */
     bool is_placed;       /* it, or who forked it, was made in a control group that was not told */
     uint32_t command;     /* of a process: how it was called, or LULL_NONE */

@@ -33,6 +33,7 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     switch (id) {
     case LULL_EVENT_statedump_process:
         sched_dumped(model, machine, t, event);
+        containers_dumped_process(model, machine, event);
         break;
     case LULL_EVENT_statedump_container:
         containers_named(model, event);
@@ -43,8 +44,11 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_pid_ns:
         containers_dumped_ns(model, machine, event);
         break;
+    case LULL_EVENT_statedump_start:
+        files_dump_starts(machine, t);
+        break;
     case LULL_EVENT_statedump_file:
-        files_dumped(model, machine, event);
+        files_dumped(model, machine, t, event);
         break;
     case LULL_EVENT_call_path:
         names_path(model, machine, event);
@@ -235,6 +239,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_statedump_container:
     case LULL_EVENT_statedump_cgroup:
     case LULL_EVENT_statedump_pid_ns:
+    case LULL_EVENT_statedump_start:
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
     case LULL_EVENT_mapping:

@@ -292,6 +292,10 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
     if (call->kind == LULL_WAIT_READY && reason->is_sleep) {
         return LULL_WAIT_SLEEP;
     }
+    if (call->kind == LULL_WAIT_NONE && reason->file == LULL_NONE && reason->fd < 0 &&
+        reason->path != LULL_NONE) {
+        return LULL_WAIT_FILE; /* stat(), access() … */
+    }
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
 }
 

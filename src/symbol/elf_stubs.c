@@ -98,7 +98,7 @@ void elf_add_stubs(struct lull_symbol_table *table, Elf *file)
 {
     struct slots slots = {.names = g_ptr_array_new()};
     GElf_Shdr header;
-    size_t names;
+    size_t names = 0;
     const bool is_known = has_such_stubs(file) && elf_getshdrstrndx(file, &names) == 0;
     for (Elf_Scn *section = NULL; is_known && (section = elf_nextscn(file, section));) {
         if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA) {

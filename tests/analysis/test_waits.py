@@ -375,6 +375,31 @@ def busy(trace, comm):
     return found
 
 
-for test in (busy_disk, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+def paths_given():
+    """Who blocks in a call that was given a path waits for that."""
+    calls = {"newfstatat": "filename", "newlstat": "filename", "access": "filename", "faccessat": "filename", "readlink": "path", "statfs": "pathname",
+             "unlink": "pathname", "mkdir": "pathname", "chdir": "filename", "statx": "filename"}
+    expected, found = collections.Counter(), collections.Counter()
+    for name in ("client", "httpd", "db"):
+        trace, given = os.path.join(samples, "django", name), {}
+        for event in map(json.loads, run("print", "--json", "--events", "syscall_*,sched_switch", trace).splitlines()):
+            fields, tid = event["fields"], event["context"]["tid"]
+            if event["name"] == "sched_switch":
+                if fields["prev_state"] & 255 and fields["prev_tid"] in given:
+                    expected[name, fields["prev_tid"], *given[fields["prev_tid"]]] += 1
+                continue
+            way, call = event["name"].split("_", 2)[1:]
+            given.pop(tid, None)
+            if way == "entry" and call in calls:
+                given[tid] = call, fields[calls[call]]
+        for row in waits(trace)["waits"]:
+            if row["call"] in calls and row["state"] != "R":
+                key = name, row["task"]["tid"], row["call"], row["object"]
+                found[key if key in expected else (*key[:3], "")] += row["count"]  # "": it was given a descriptor instead
+    wrong = {key: (found[key], expected[key]) for key in found.keys() | expected.keys() if found[key] != expected[key]}
+    tap.ok(expected and not wrong, f"{expected.total()} waits in calls with a path are for that", wrong)
+
+
+for test in (busy_disk, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, paths_given, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -167,6 +167,29 @@ static void feed_clone(struct fixture *f, int64_t t, uint64_t flags, int parent,
     feed_birth(f, t, ALL, parent, child);
 }
 
+/* lttng-modules goes from the namespace of a task outwards (lttng_statedump_process_ns(), task_active_pid_ns() first); before
+ * 2.12 the same is in the events about processes. */
+static void test_namespaces(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    for (int level = 2; level >= 0; level--) {
+        const int64_t number = level ? 0xf0000000 + level : 0xeffffffc;
+        FEED(statedump_pid_ns, 0, 0, 60, .have = ALL, .tid = 10, .vtid = level ? level : 10,
+             .level = level, .number = number);
+        FEED(statedump_process, 0, 0, 60,
+             .have = UINT64_C(1) << LULL_FIELD_statedump_process_tid |
+                     UINT64_C(1) << LULL_FIELD_statedump_process_vtid |
+                     UINT64_C(1) << LULL_FIELD_statedump_process_ns_level |
+                     UINT64_C(1) << LULL_FIELD_statedump_process_ns_number,
+             .tid = 11, .vtid = level ? level : 11, .ns_level = level, .ns_number = number);
+    }
+    feed_switch(model, 0, 1, 70, 0, 11, 0);
+    for (int tid = 10; tid < 12; tid++) {
+        const uint32_t task = lull_model_find_tid(model, 0, tid);
+        g_assert_cmpstr(lull_model_container(model, task)->id, ==, "4026531842"); /* 0xf0000002 */
+    }
+}
+
 /* CLONE_INTO_CGROUP is 1 << 33: where such a child is, and its own children, only a state dump says.
  * SIGCHLD, which old kernels have among the flags, is none of them. */
 static void test_groups(struct fixture *f, gconstpointer data)
@@ -211,6 +234,7 @@ int main(int argc, char **argv)
         {"/kernel/tasks/freed", test_freed},
         {"/kernel/tasks/unseen-wakings", test_unseen_wakings},
         {"/kernel/tasks/names", test_names},
+        {"/kernel/tasks/namespaces", test_namespaces},
         {"/kernel/tasks/groups", test_groups},
     };
     g_test_init(&argc, &argv, NULL);

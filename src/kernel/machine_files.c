@@ -440,7 +440,7 @@ void files_died(struct lull_model *model, uint32_t task, int64_t t)
 
 /* ---- state dump ---- */
 
-/* Which process has a table at which address is listed again: where the last dump found one, another may be since. */
+/* A dump says anew which process has a table at which address: another may have one where the last dump found it. */
 void files_dump_starts(struct machine *machine, int64_t t)
 {
     machine->redump_ns = machine->is_dumped ? t : INT64_MIN;
@@ -529,14 +529,13 @@ static struct lull_text name_of_path(struct lull_text path)
 static bool is_another(const struct lull_model *model, const struct lull_file *file,
                        struct lull_text path)
 {
-    const enum lull_file_type type = type_of_path(path);
-    if (type != LULL_FILE_DISK || file->type != LULL_FILE_DISK) {
-        return type != file->type && type != LULL_FILE_UNKNOWN && file->type != LULL_FILE_UNKNOWN;
-    }
     const char *known = model->labels.items[file->path];
     const struct lull_text a = name_of_path(path),
-                           b = name_of_path((struct lull_text){known, strlen(known)});
-    return a.length != b.length || memcmp(a.data, b.data, a.length) != 0;
+                           b = name_of_path((struct lull_text){known, (uint32_t)strlen(known)});
+    const enum lull_file_type type = type_of_path(path),
+                              own = file->type == LULL_FILE_NET ? LULL_FILE_SOCKET : file->type;
+    const bool is_same_name = a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+    return !is_same_name && (type == LULL_FILE_DISK || type != own);
 }
 
 /* Whether what has become of a file since it was opened may not have been recorded: events were lost, or the session was

@@ -90,19 +90,24 @@ static void test_dumped_again(struct fixture *f, gconstpointer data)
     dump_file(f, 12, 10, 0xa, 3, "/etc/passwd", 0);
     open_file(f, 20, 5, "data", 0);
     open_file(f, 40, 6, "/tmp/old", 0);
-    FEED(statedump_start, 0, 0, 80, .have = 0);
-    dump_process(f, 81, 10, 10, 0xa);
-    dump_file(f, 82, 10, 0xa, 3, "/etc/group", 0);
-    dump_file(f, 83, 10, 0xa, 5, "/home/me/data (deleted)", 0);
-    dump_file(f, 84, 10, 0xa, 6, "socket:[12]", 0);
+    CALL(60, socket, 7, ARG(family), .family = 2);
+    CALL(72, connect, 0, ARG(fd) | ARG(family) | ARG(port), .fd = 7, .family = 2, .port = 80,
+         .ip4 = (const uint8_t[]){10, 9, 0, 2});
+    FEED(statedump_start, 0, 0, 90, .have = 0);
+    dump_process(f, 91, 10, 10, 0xa);
+    dump_file(f, 92, 10, 0xa, 3, "/etc/group", 0);
+    dump_file(f, 93, 10, 0xa, 5, "/home/me/data (deleted)", 0);
+    dump_file(f, 94, 10, 0xa, 6, "socket:[12]", 0);
+    dump_file(f, 95, 10, 0xa, 7, "socket:[13]", 0);
     g_string_truncate(f->seen, 0);
-    for (int fd = 3; fd < 7; fd++) {
+    for (int fd = 3; fd < 8; fd++) {
         read_file(f, 40 + fd * 20, fd, 1);
     }
-    expect(f, "10: read 100..110 = 1 read fd 3=disk,/etc/group,82 wants 100 moved 1\n"
+    expect(f, "10: read 100..110 = 1 read fd 3=disk,/etc/group,92 wants 100 moved 1\n"
               "10: read 120..130 = 1 read fd 4=unknown,?,before wants 100 moved 1\n"
               "10: read 140..150 = 1 read fd 5=disk,data,30 wants 100 moved 1\n"
-              "10: read 160..170 = 1 read fd 6=socket,socket:[12],84 wants 100 moved 1\n");
+              "10: read 160..170 = 1 read fd 6=socket,socket:[12],94 wants 100 moved 1\n"
+              "10: read 180..190 = 1 read fd 7=net,10.9.0.2:80,70 wants 100 moved 1\n");
 }
 
 /* Process 10 ends and 30 has its table at the same address, both unseen; 31 shares that of 30, and both have used theirs. */

@@ -473,8 +473,12 @@ static void findings_close(struct lull_analysis *analysis, int64_t end_ns)
     lull_analysis_waits.close(findings->waits, end_ns);
     for (size_t i = 0; i < findings->disks.count; i++) {
         struct disk *disk = &findings->disks.items[i];
-        if (disk->last != LULL_NONE) { /* of one before, the end was lost */
-            add_busy(disk, lull_model_request(analysis->model, disk->last)->issue_ns, end_ns);
+        const int64_t issue_ns = disk->last != LULL_NONE
+                                     ? lull_model_request(analysis->model, disk->last)->issue_ns
+                                     : INT64_MIN;
+        /* Of one before, the end was lost; one that the device did not take is not in it. */
+        if (issue_ns != INT64_MIN) {
+            add_busy(disk, issue_ns, end_ns);
         }
     }
 }

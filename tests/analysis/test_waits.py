@@ -320,9 +320,12 @@ def who_had_the_cpu():
 
 def busy_disk():
     """Two requests overlap, from 1 to 5 ms; the end of one at 10 ms was lost, as a later one from 20 to 22 ms shows; the one at 30 ms has not
-    ended at 40 ms. So the disk was busy for 4 + 2 + 10 ms. A disk that never answers was busy all the time."""
-    for requests, busy_ms, said in (([(1, 3), (2, 5), (10, None), (20, 22), (30, None)], 16, ": 5 requests, 2.333 ms on average; the end of 2 was not seen"),
-                                    ([(1, None)], 39, ": 1 request; the end of 1 was not seen")):
+    ended at 40 ms. So the disk was busy for 4 + 2 + 10 ms. A disk that never answers was busy all the time, one that did not take a request
+    (block_rq_requeue) not with that."""
+    for requests, requeued, busy_ms, said in (
+            ([(1, 3), (2, 5), (10, None), (20, 22), (30, None)], None, 16, ": 5 requests, 2.333 ms on average; the end of 2 was not seen"),
+            ([(1, None)], None, 39, ": 1 request; the end of 1 was not seen"),
+            ([(1, 3), (30, None)], 31, 2, ": 2 requests, 2.000 ms on average; the end of 1 was not seen")):
         machine = Machine()
         machine.switch(0, 0, 1, 0)
         for number, (first, last) in enumerate(requests):
@@ -330,6 +333,8 @@ def busy_disk():
             machine.event(first, "block_rq_issue", request, 1)
             if last:
                 machine.event(last, "block_rq_complete", request, 1)
+        if requeued:
+            machine.event(requeued, "block_rq_requeue", request, 1)
         machine.switch(40, 1, 0, 1)
         machine.made.sort(key=lambda event: event["t"])
         with machine.trace() as trace:

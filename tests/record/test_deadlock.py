@@ -20,6 +20,7 @@ import time
 
 FIRST_LINES, NAP = 10, 0.1
 LIFE_S = 60
+HAS_OWN = 4000  # in the memory of the two, behind their locks: a byte of each, which has taken its own
 # Which call they wait in.
 KINDS = {"threads": "futex", "processes": "futex", "robust": "futex", "readers": "futex", "writers": "futex", "writers_apart": "futex",
          "flock": "flock", "open_files": "fcntl"}
@@ -62,7 +63,7 @@ def take(kind, lock, is_first):
         LIBC.pthread_mutex_lock(ctypes.c_void_p(lock))
 
 
-def wait_for_each_other(kind, number, folder, places, file):
+def wait_for_each_other(kind, number, folder, memory, places, file):
     """The first takes its own lock, then that of the second, and the other way round."""
     with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w", encoding="ascii") as comm:
         comm.write(f"dl-{number}")
@@ -71,6 +72,9 @@ def wait_for_each_other(kind, number, folder, places, file):
     os.write(file, (json.dumps({"kind": kind, "number": number, "tid": threading.get_native_id(), "pid": os.getpid(),
                                 "waits_for": names[1 - number]}) + "\n").encode())
     take(kind, locks[number], True)
+    memory[HAS_OWN + number] = 1
+    while not memory[HAS_OWN + 1 - number]:  # else the first may have both, and leave
+        time.sleep(NAP / 10)
     time.sleep(NAP)
     take(kind, locks[1 - number], False)
 
@@ -84,8 +88,8 @@ def start(kind, folder, file):
             for stream in range(3):  # whoever reads what the recorder prints must not wait for us
                 os.dup2(os.open(os.devnull, os.O_RDWR), stream)
             if kind in THREADS:
-                threading.Thread(target=wait_for_each_other, args=(kind, 1, folder, places, file)).start()
-            wait_for_each_other(kind, number, folder, places, file)
+                threading.Thread(target=wait_for_each_other, args=(kind, 1, folder, memory, places, file)).start()
+            wait_for_each_other(kind, number, folder, memory, places, file)
             os._exit(1)
 
 

@@ -540,7 +540,7 @@ void calls_finish(struct lull_model *model)
 void calls_blocks(struct lull_model *model, const struct task *task)
 {
     struct call *call = &model->calls.items[task->call];
-    if (call->args.have & CALL_ARG_PATH && call->path->len) {
+    if (call->given == LULL_NONE && call->args.have & CALL_ARG_PATH && call->path->len) {
         call->given = model_label(model, call->path->str);
     }
 }

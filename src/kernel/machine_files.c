@@ -563,17 +563,18 @@ void files_dumped(struct lull_model *model, struct machine *machine, int64_t t,
     struct fd_table *table = &model->tables.items[number];
     const struct fd_slot *found = fd_slots_find(&table->slots, fd);
     const struct lull_file *known = found ? &model->files.items[found->file] : NULL;
-    if (known && (ev->path.length == 0 || known->path != LULL_NONE) &&
-        !(ev->path.length && is_unsure(model, machine, known, t) &&
-          is_another(model, known, ev->path))) {
+    const bool is_named = known && known->path != LULL_NONE;
+    const bool is_other = is_named && ev->path.length && is_unsure(model, machine, known, t) &&
+                          is_another(model, known, ev->path);
+    if (is_named && !is_other) {
         return;
     }
-    struct fd_slot *slot = own(model, table, fd);
-    if (slot->file == LULL_NONE) {
-        fill(model, table, slot, fd, INT64_MIN);
-    } else if (known && known->path != LULL_NONE) {
+    struct fd_slot *slot = own(model, table, fd); /* may move the files */
+    if (is_other) {
         close_slot(model, table, slot, t);
-        fill(model, table, slot, fd, t);
+    }
+    if (slot->file == LULL_NONE) {
+        fill(model, table, slot, fd, is_other ? t : INT64_MIN);
     }
     if (ev->path.length == 0) {
         return;

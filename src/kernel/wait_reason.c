@@ -292,11 +292,12 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
     if (call->kind == LULL_WAIT_READY && reason->is_sleep) {
         return LULL_WAIT_SLEEP;
     }
-    if (call->kind == LULL_WAIT_NONE && reason->file == LULL_NONE && reason->fd < 0 &&
-        reason->path != LULL_NONE) {
-        return LULL_WAIT_FILE; /* stat(), access() … */
+    if (call->kind != LULL_WAIT_NONE) {
+        return call->kind;
     }
-    return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
+    /* stat(), access() … are given a path alone. */
+    const bool is_given = reason->file == LULL_NONE && reason->fd < 0 && reason->path != LULL_NONE;
+    return is_given ? LULL_WAIT_FILE : kind_of_file(model, reason->file);
 }
 
 /* It was opened by a path, which is a text in the memory of its process: not recorded. */

@@ -135,6 +135,25 @@ static void test_address_again(struct fixture *f, gconstpointer data)
               "30: read 150..160 = 1 read fd 5=disk,/five,70 wants 100 moved 1\n");
 }
 
+/* What a child has from its parent, which nobody has named yet: with each the list of files grows. */
+static void test_inherited(struct fixture *f, gconstpointer data)
+{
+    enum { N = 200 };
+    for (int fd = 0; fd < N; fd++) {
+        read_file(f, 10 + fd * 20, fd, 1);
+    }
+    feed_fork(f->model, 0, 5000, 10, 20, 20);
+    dump_process(f, 5010, 20, 20, 0xb);
+    for (int fd = 0; fd < N; fd++) {
+        g_autofree char *path = g_strdup_printf("/%d", fd);
+        dump_file(f, 5020, 20, 0xb, fd, path, 0);
+    }
+    feed_switch(f->model, 0, 0, 5030, 10, 20, 0);
+    g_string_truncate(f->seen, 0);
+    read_file(f, 5040, N - 1, 1);
+    expect(f, "20: read 5040..5050 = 1 read fd 199=disk,/199,5000 wants 100 moved 1\n");
+}
+
 /* A thread used descriptors before its process was known: they are the process's. */
 static void test_late_pid(struct fixture *f, gconstpointer data)
 {
@@ -162,6 +181,7 @@ int main(int argc, char **argv)
     TEST("dumps-contradict", test_dumps_contradict);
     TEST("dumped-again", test_dumped_again);
     TEST("address-again", test_address_again);
+    TEST("inherited", test_inherited);
     TEST("late-pid", test_late_pid);
     return g_test_run();
 }

@@ -537,7 +537,8 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
         lull_model_read_containers(runner->model, runner->first_ns);
     }
     for (uint32_t host = 0; session && host < lull_session_host_count(session); host++) {
-        lull_model_set_start(runner->model, host, runner->coverage[host].first_ns);
+        lull_model_set_recorded(runner->model, host, runner->coverage[host].first_ns,
+                                runner->coverage[host].last_ns);
     }
     subscribe(runner);
     return runner;

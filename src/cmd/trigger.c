@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 #define SOCKET "/run/lull/hook"
 #define ANSWER_MS 30000
 /* A daemon that hangs has no room for more reports. */
-#define ROOM_MS 1000
+#define ROOM_SECONDS 1
 
 /* The daemon has heard it, and writes nothing. */
 enum { STATUS_LIMITED = 3 };
@@ -91,16 +92,14 @@ static char *line_of(const struct slow *slow)
     return g_string_free(line, FALSE);
 }
 
-/* False, and errno says why, if it has no room for it. */
+/* False, and errno says why, if it has no room for it. The kernel waits for that: whoever floods the daemon may take room that
+ * poll() has seen, again and again. */
 static bool say(int fd, const char *line)
 {
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    const struct timeval most = {.tv_sec = ROOM_SECONDS};
     const size_t size = strlen(line);
-    bool is_sent = send(fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
-    if (!is_sent && errno == EAGAIN && poll(&ready, 1, ROOM_MS) >= 0) {
-        is_sent = send(fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
-    }
-    return is_sent;
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) == 0 &&
+           send(fd, line, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
 /* The daemon's answer, or "" if nobody waits for it; NULL and an error if none comes. */

@@ -34,12 +34,19 @@ struct deferred {
 atomic_uint native_generation;
 atomic_int native_state;
 __thread bool native_is_inside HOOK_INITIAL, native_is_own HOOK_INITIAL;
-__thread unsigned native_first HOOK_INITIAL, native_next HOOK_INITIAL;
+__thread unsigned native_first HOOK_INITIAL;
+__thread atomic_uint native_next HOOK_INITIAL;
 static __thread struct deferred deferred[MOST_DEFERRED] HOOK_INITIAL;
+/* For which there was no room. They came after those that wait, and are counted when those are written: until then there
+ * may be no stream. */
+static __thread atomic_uint n_unkept HOOK_INITIAL;
 
+/* What waits is the parent's. */
 static void restart(struct hook_stream *stream)
 {
     ((struct native_thread *)(void *)stream)->n_reported = 0;
+    native_first = native_next;
+    n_unkept = 0;
 }
 
 static void clear(struct hook_stream *stream)
@@ -220,14 +227,19 @@ __attribute__((constructor)) static void load(void)
     native_is_recording();
 }
 
+/* One handler may interrupt another one here. */
 void native_defer(const struct native_record *record)
 {
-    if (native_next - native_first < MOST_DEFERRED) {
-        deferred[native_next % MOST_DEFERRED] = (struct deferred){hook_now_ns(), *record};
-        native_next++;
-    } else if (hook_own) {
-        hook_discard(hook_own);
-    }
+    const uint64_t now_ns = hook_now_ns();
+    unsigned at = atomic_load_explicit(&native_next, memory_order_relaxed);
+    do {
+        if (at - native_first >= MOST_DEFERRED) {
+            atomic_fetch_add_explicit(&n_unkept, 1, memory_order_relaxed);
+            return;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&native_next, &at, at + 1, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    deferred[at % MOST_DEFERRED] = (struct deferred){now_ns, *record};
 }
 
 uint64_t native_deferred_ns(void)
@@ -237,17 +249,19 @@ uint64_t native_deferred_ns(void)
 
 void native_write_deferred(struct native_thread *thread)
 {
-    while (native_first != native_next) {
+    while (native_has_deferred()) {
         const struct deferred one = deferred[native_first % MOST_DEFERRED];
         native_write(thread, &one.record, one.time_ns);
         native_first++;
+        atomic_signal_fence(memory_order_seq_cst);
     }
+    hook_discard(&thread->stream, atomic_exchange_explicit(&n_unkept, 0, memory_order_relaxed));
 }
 
 void native_end(struct hook_stream *stream)
 {
     hook_end(stream);
-    struct hook_stream *more = native_first != native_next ? hook_start() : NULL;
+    struct hook_stream *more = native_has_deferred() ? hook_start() : NULL;
     if (more) {
         native_write_deferred((struct native_thread *)(void *)more);
         hook_end(more);

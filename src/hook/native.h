@@ -36,7 +36,8 @@ extern atomic_uint native_generation;
 extern atomic_int native_state; /* 0: not known, 1: recording, -1: not */
 /* While an event is written. What signals bring then waits, from `first` to `next`. */
 extern __thread bool native_is_inside HOOK_INITIAL;
-extern __thread unsigned native_first HOOK_INITIAL, native_next HOOK_INITIAL;
+extern __thread unsigned native_first HOOK_INITIAL;
+extern __thread atomic_uint native_next HOOK_INITIAL;
 /* What is allocated is the recorder's own. */
 extern __thread bool native_is_own HOOK_INITIAL;
 
@@ -55,6 +56,12 @@ static inline bool native_is_recording(void)
 {
     const int now = atomic_load_explicit(&native_state, memory_order_acquire);
     return __builtin_expect(now == 0, false) ? native_init() : now > 0;
+}
+
+static inline bool native_has_deferred(void)
+{
+    return __builtin_expect(
+        native_first != atomic_load_explicit(&native_next, memory_order_relaxed), false);
 }
 
 static inline bool native_is_reported(struct native_thread *thread, uintptr_t place)
@@ -80,7 +87,7 @@ native_write(struct native_thread *thread, const struct native_record *record, u
     if (at) {
         if (__builtin_expect(time_ns != 0, false)) {
             hook_set_time(&thread->stream, time_ns);
-        } else if (__builtin_expect(native_first != native_next, false)) {
+        } else if (native_has_deferred()) {
             hook_set_time(&thread->stream, native_deferred_ns());
         }
         hook_end_event(&thread->stream, hook_put(at, record->values, size));
@@ -98,12 +105,12 @@ __attribute__((always_inline)) static inline void native_put(const struct native
     struct hook_stream *stream = !native_is_recording() ? NULL : hook_own ? hook_own : hook_start();
     if (stream) {
         struct native_thread *thread = (struct native_thread *)(void *)stream;
-        if (__builtin_expect(native_first != native_next, false)) {
+        if (native_has_deferred()) {
             native_write_deferred(thread); /* what came when the last one was already written */
         }
         native_write(thread, record, 0);
         atomic_signal_fence(memory_order_seq_cst);
-        if (__builtin_expect(native_first != native_next, false)) {
+        if (native_has_deferred()) {
             native_write_deferred(thread);
         }
         if (__builtin_expect(hook_is_ending, false)) {

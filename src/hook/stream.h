@@ -131,10 +131,10 @@ static inline struct hook_head *hook_head_of(const struct hook_stream *stream)
     return (struct hook_head *)(void *)stream->packet;
 }
 
-/* An event is lost. */
-static inline void hook_discard(struct hook_stream *stream)
+/* So many events are lost. */
+static inline void hook_discard(struct hook_stream *stream, uint64_t n)
 {
-    stream->discarded++;
+    stream->discarded += n;
     if (stream->packet) {
         hook_head_of(stream)->discarded = stream->discarded;
     }
@@ -148,7 +148,7 @@ static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_ev
         stream->is_over = stream->is_over || !hook_start_packet(stream);
         if (stream->is_over) {
             stream->limit = 0;
-            hook_discard(stream);
+            hook_discard(stream, 1);
             return NULL;
         }
     }

@@ -201,8 +201,8 @@ struct lull_power_fact {
     int64_t value; /* IDLE: number of the state, -1: not idle; FREQUENCY: kHz */
 };
 
-/* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time: reported before the
- * first event after it. */
+/* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time, or, if it has neither
+ * lost events nor lost packets, nothing was recorded: reported before the first event after it. */
 struct lull_lost_fact {
     int64_t start_ns, end_ns;
     uint32_t host;

@@ -32,6 +32,8 @@ bool sched_settle(struct task *task);
  * at t it is known that it ends that. */
 bool sched_cut(struct lull_model *model, const struct machine *machine, uint32_t number, int64_t t,
                enum lull_state stays);
+/* From t on nothing was recorded: what tasks and disks did is not known. What CPUs did is lost before. */
+void sched_stop(struct lull_model *model, struct machine *machine, int64_t t);
 /* What was on the CPU from start_ns on is not known; nothing was lost after since_ns (INT64_MAX:
  * that is the next event of the stream). */
 void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,

@@ -588,7 +588,10 @@ void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
         if (call->task == LULL_NONE) {
             continue;
         }
-        struct lull_syscall_fact fact = open_fact(model, call, now_ns, &io);
+        const struct machine *machine =
+            &model->machines.items[model->tasks.items[call->task].public.host];
+        struct lull_syscall_fact fact =
+            open_fact(model, call, MAX(call->start_ns, MIN(now_ns, machine->end_ns)), &io);
         visit(user, &fact);
     }
 }

@@ -185,6 +185,30 @@ void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, in
     leave(model, machine, c, start_ns, since_ns);
 }
 
+void sched_stop(struct lull_model *model, struct machine *machine, int64_t t)
+{
+    machine->stopped_ns = t;
+    for (uint32_t i = machine->newest_task; i != LULL_NONE; i = model->tasks.items[i].before_it) {
+        struct task *task = &model->tasks.items[i];
+        if (task->is_idle) {
+            continue;
+        }
+        sched_settle(task);
+        if (task->state != LULL_STATE_NONE && task->public.first_ns <= task->public.last_ns) {
+            sched_change(model, i, MAX(t, task->since_ns), LULL_STATE_NONE, task->cpu, NULL);
+        }
+        sched_lose(model, i);
+        task->waking = no_waking;
+        task->request = LULL_NONE;
+        task->is_new = false;
+        if (model->wanted.syscall) {
+            calls_lost(model, i, t);
+        }
+    }
+    lull_map_clear(&machine->requests);
+    lull_map_clear(&machine->completed);
+}
+
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
                 int64_t reported, int32_t offset)
 {
@@ -282,6 +306,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     }
     enum lull_state next = state_after_switch(model, task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
+    task->before = LULL_STATE_RUNNING; /* also if this is the first that is known of it */
     task->chain =
         next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev, t) : LULL_NONE;
     task->letter = letter_of(ev->prev_state);
@@ -446,8 +471,8 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
     cpu->seen_ns = t;
     const struct task *task = &model->tasks.items[number];
     if (is_sure && !task->is_idle) {
-        /* It was somewhere else before, unless this is the first that is heard of it. */
-        if (task->public.first_ns <= task->public.last_ns && !is_taken_up) {
+        /* It was somewhere else before, unless this is the first that is heard of it since the recording started. */
+        if (task->public.last_ns > machine->stopped_ns && !is_taken_up) {
             cpu->since_ns = t;
         }
         enter(model, number, c, CLAMP(cpu->since_ns, cpu->reported_ns, t));

@@ -201,7 +201,9 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
-        machine->redump_ns = INT64_MIN;
+        machine->end_ns = INT64_MAX;
+        machine->newest_task = LULL_NONE;
+        machine->redump_ns = machine->stopped_ns = INT64_MIN;
         machine->arch = calls_arch(model, machine->host);
         machine->architecture = calls_architecture(model, machine->host);
         if (model->session) {
@@ -266,6 +268,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,
                                      .older = older,
+                                     .before_it = machine->newest_task,
                                      .chain = LULL_NONE,
                                      .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
@@ -278,6 +281,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .early.time_ns = INT64_MIN,
                                      .sent_ns = INT64_MIN,
                                  });
+    machine->newest_task = number;
     return number;
 }
 
@@ -386,10 +390,14 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns)
+void lull_model_set_recorded(struct lull_model *model, uint32_t host, int64_t first_ns,
+                             int64_t last_ns)
 {
     struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, start_ns);
+    machine->first_ns = MIN(machine->first_ns, first_ns);
+    if (first_ns <= last_ns) {
+        machine->end_ns = last_ns;
+    }
 }
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,

@@ -22,9 +22,10 @@ void lull_model_free(struct lull_model *model);
 /* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
 void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
 
-/* Says that the recording of a host started at start_ns, with an event that the model need not have
- * requested; INT64_MAX: not known. Before reading. */
-void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns);
+/* Says that the recording of a host started at first_ns and ended at last_ns, with events that the
+ * model need not have requested; first_ns > last_ns: not known. Before reading. */
+void lull_model_set_recorded(struct lull_model *model, uint32_t host, int64_t first_ns,
+                             int64_t last_ns);
 
 /* Reads the session from start to end; calls `progress` (may be NULL) every some thousand
  * events. */
@@ -66,11 +67,13 @@ int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32
  * have reported what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
                         int64_t *since_ns);
-/* Calls `visit` for each system call that has started and not ended, with is_open, end_ns = now. */
+/* Calls `visit` for each system call that has started and not ended, with is_open, end_ns = now, or
+ * the end of its host's recording. */
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
                              void (*visit)(void *user, const struct lull_syscall_fact *fact),
                              void *user);
-/* Calls `visit` for each state of a task that lasts, with next NONE and end_ns = now. */
+/* Calls `visit` for each state of a task that lasts, with next NONE and end_ns = now, or the end of
+ * its host's recording. */
 void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
                            void (*visit)(void *user, const struct lull_state_fact *fact),
                            void *user);

@@ -208,8 +208,12 @@ struct machine {
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns;             /* its last event, INT64_MIN: none */
+    int64_t last_ns; /* its last event so far, INT64_MIN: none */
+    int64_t end_ns;  /* of its recording; INT64_MAX: not known */
+    int64_t
+        stopped_ns; /* when its recording stopped, before it was started again; INT64_MIN: never */
     int64_t redump_ns;           /* start of a state dump that is not the first; INT64_MIN: none */
+    uint32_t newest_task;        /* LULL_NONE: none */
     LULL_VEC(struct hole) holes; /* where events are missing, by start */
     int64_t longest_hole_ns;
     LULL_VEC(struct cpu) cpus;     /* seen so far, in that order */
@@ -295,6 +299,7 @@ struct task {
     uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;      /* who forked it */
     uint32_t older;       /* that had the tid it was born with before, or LULL_NONE */
+    uint32_t before_it;   /* the task of its host that was made before it, or LULL_NONE */
     int32_t prio;         /* or LULL_NO_PRIO */
     uint32_t cgroup;      /* label of its path, or LULL_NONE */
     uint32_t pid_ns;      /* number of its pid namespace, 0: not known */

@@ -328,7 +328,8 @@ void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
     struct lull_state_fact fact;
     struct lull_call_note note;
     for (uint32_t i = 0; i < model->tasks.count; i++) {
-        if (model_open_state(model, i, now_ns, &fact, &note)) {
+        const struct machine *machine = &model->machines.items[model->tasks.items[i].public.host];
+        if (model_open_state(model, i, MIN(now_ns, machine->end_ns), &fact, &note)) {
             visit(user, &fact);
         }
     }

@@ -50,10 +50,20 @@ uint64_t server_event_total(const struct served *served)
 
 /* ---- the histogram ---- */
 
+/* Where nothing was recorded, nothing was lost either. */
+static bool has_lost_events(const struct lull_store *store)
+{
+    uint32_t i = 0;
+    while (i < lull_store_loss_count(store) && lull_store_loss(store, i).events == 0) {
+        i++;
+    }
+    return i < lull_store_loss_count(store);
+}
+
 bool server_histogram_tree(const struct server_output_question *question, GString *out,
                            GError **error)
 {
-    const bool has_lost = lull_store_loss_count(question->served->store) > 0;
+    const bool has_lost = has_lost_events(question->served->store);
     g_string_append_printf(
         out,
         "{\"headers\":[{\"name\":\"Name\",\"tooltip\":\"\"}],\"entries\":[{\"id\":%d,\"parentId\":-1,"

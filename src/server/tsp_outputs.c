@@ -212,6 +212,20 @@ static bool view_rows(struct tsp_call *call, enum view view, const char *what, G
     return is_done;
 }
 
+/* What is missing there. */
+static void append_missing(GString *out, const struct lull_store_loss *loss)
+{
+    if (loss->events) {
+        g_string_append_printf(out, "%" PRIu64 " event%s", loss->events,
+                               loss->events == 1 ? "" : "s");
+    } else if (loss->packets) {
+        g_string_append_printf(out, "%" PRIu64 " packet%s", loss->packets,
+                               loss->packets == 1 ? "" : "s");
+    } else {
+        g_string_append(out, "nothing was recorded");
+    }
+}
+
 static bool annotations(struct tsp_call *call, GString *out)
 {
     struct json_object *wanted = NULL;
@@ -231,11 +245,12 @@ static bool annotations(struct tsp_call *call, GString *out)
         if (loss.start_ns <= call->range.end_ns && loss.end_ns >= call->range.start_ns) {
             g_string_append_printf(out,
                                    "%s{\"time\":%" PRId64 ",\"duration\":%" PRId64
-                                   ",\"entryId\":-1,\"type\":\"CHART\",\"label\":\"%" PRIu64
-                                   " events\",\"style\":{"
-                                   "\"values\":{\"color\":\"#FF0032\",\"opacity\":0.196}}}",
+                                   ",\"entryId\":-1,\"type\":\"CHART\",\"label\":\"",
                                    out->str[out->len - 1] == '[' ? "" : ",", loss.start_ns,
-                                   loss.end_ns - loss.start_ns, loss.events);
+                                   loss.end_ns - loss.start_ns);
+            append_missing(out, &loss);
+            g_string_append(out, "\",\"style\":{\"values\":{\"color\":\"#FF0032\","
+                                 "\"opacity\":0.196}}}");
         }
     }
     g_string_append(out, "]}}");

@@ -185,7 +185,8 @@ static void read_session(struct store_build *build)
                             LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL | LULL_GROUP_POWER |
                             LULL_GROUP_NETIF | LULL_GROUP_VIRT | call_groups);
     for (uint32_t host = 0; host < lull_session_host_count(build->session); host++) {
-        lull_model_set_start(build->model, host, build->coverage[host].first_ns);
+        lull_model_set_recorded(build->model, host, build->coverage[host].first_ns,
+                                build->coverage[host].last_ns);
     }
     lull_model_subscribe(build->model, &facts, build);
     vcpus_start(build);

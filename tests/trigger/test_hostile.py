@@ -133,6 +133,43 @@ def check_crowd(directory):
         daemon.stop()
 
 
+THIEF = """
+import contextlib, socket, sys
+sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+sender.setblocking(False)
+sender.connect(sys.argv[1])
+print("ready", flush=True)
+while True:
+    with contextlib.suppress(BlockingIOError):
+        sender.send(b"x")
+"""
+
+
+def check_full(directory):
+    """A socket whose reader is slower than who fills it: whoever waits for room gets some, though others take it first for a while."""
+    path = os.path.join(directory, "full")
+    reader = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    reader.bind(path)
+    thief = subprocess.Popen([sys.executable, "-c", THIEF, path], stdout=subprocess.PIPE)
+    thief.stdout.readline()
+    done = []
+    try:
+        for _ in range(10):
+            with subprocess.Popen([LULL, "trigger", "--socket", path, "--slower", "400ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asks:
+                while asks.poll() is None:
+                    time.sleep(0.002)
+                    said, whose = reader.recvfrom(1000)
+                    if said.startswith(b"lull1"):
+                        reader.sendto(b"fast", whose)
+                done.append((asks.returncode, asks.stderr.read()))
+    finally:
+        thief.kill()
+        thief.wait()
+        thief.stdout.close()
+        reader.close()
+    tap.ok([status for status, _ in done] == [3] * 10, "lull trigger waits for room that others take first", done)
+
+
 def check_flood(directory):
     """They may report, and send all they can; everybody else is served, and what they wrote names nothing."""
     place = os.path.join(directory, "flood")
@@ -194,6 +231,7 @@ def main(directory):
     check_directories(directory)
     check_socket(directory)
     check_crowd(directory)
+    check_full(directory)
     check_flood(directory)
 
 

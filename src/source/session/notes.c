@@ -214,8 +214,12 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
 {
     const struct lull_source_stream *found = session->streams->pdata[stream];
     const struct session_trace *trace = lull_session_trace_at(session, found->event.trace);
-    struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
-                                    INT64_MAX, INT64_MIN};
+    struct lull_stream_info info = {.trace = found->event.trace,
+                                    .host = trace->source->info.host,
+                                    .cpu = found->cpu,
+                                    .start_ns = INT64_MAX,
+                                    .end_ns = INT64_MIN,
+                                    .may_grow = session->lives->len > 0};
     struct lull_source_window window = lull_session_window(session, found);
     if (found->start_ns <= found->end_ns) {
         info.start_ns = MAX(lull_clock_join(&window.transform, found->start_ns, window.delta_ns),

@@ -59,13 +59,15 @@ void lull_session_take_up(struct lull_session *session, const struct lull_sessio
     lull_session_halt(session);
 }
 
-void lull_session_first_events(struct lull_session *session, int64_t *by_host)
+static const char *const every_name[] = {"*", NULL};
+
+/* Calls `visit` for each stream while all events are wanted of it, if the session can be read more than once. */
+static void each_aside(struct lull_session *session,
+                       void (*visit)(void *user, struct lull_session *session,
+                                     struct lull_source_stream *stream),
+                       void *user)
 {
-    for (uint32_t host = 0; host < session->hosts->len; host++) {
-        by_host[host] = INT64_MAX;
-    }
-    static const char *const all_names[] = {"*", NULL};
-    static const struct lull_subscription all = {.names = all_names, .is_typed = true};
+    static const struct lull_subscription all = {.names = every_name, .is_typed = true};
     struct lull_session_aside aside;
     if (!lull_session_put_aside(session, &aside)) {
         return;
@@ -73,17 +75,72 @@ void lull_session_first_events(struct lull_session *session, int64_t *by_host)
     g_array_append_val(session->subscriptions, all);
     lull_session_subscribe_sources(session);
     for (uint32_t i = 0; i < session->streams->len; i++) {
-        struct lull_source_stream *stream = session->streams->pdata[i];
-        int64_t *first_ns = &by_host[stream->event.host];
-        lull_session_start_stream(session, stream);
-        if (stream->bound_ns < *first_ns && stream->ops->next(stream)) {
-            *first_ns = MIN(*first_ns, stream->event.time_ns);
-        }
-        if (stream->ops->leave) {
-            stream->ops->leave(stream);
-        }
+        visit(user, session, session->streams->pdata[i]);
     }
     lull_session_take_up(session, &aside);
+}
+
+/* Takes in when a stream's first event is, if that is before *first_ns. */
+static void find_first(struct lull_session *session, struct lull_source_stream *stream,
+                       int64_t *first_ns)
+{
+    lull_session_start_stream(session, stream);
+    if (stream->bound_ns < *first_ns && stream->ops->next(stream)) {
+        *first_ns = MIN(*first_ns, stream->event.time_ns);
+    }
+    if (stream->ops->leave) {
+        stream->ops->leave(stream);
+    }
+}
+
+static void find_first_of_host(void *user, struct lull_session *session,
+                               struct lull_source_stream *stream)
+{
+    find_first(session, stream, &((int64_t *)user)[stream->event.host]);
+}
+
+void lull_session_first_events(struct lull_session *session, int64_t *by_host)
+{
+    for (uint32_t host = 0; host < session->hosts->len; host++) {
+        by_host[host] = INT64_MAX;
+    }
+    each_aside(session, find_first_of_host, by_host);
+}
+
+struct search_of_traces {
+    const bool *wanted;
+    struct lull_trace_events *found;
+};
+
+/* Some formats know no more than the end of a stream, which is that of its last event. */
+static void find_events(void *user, struct lull_session *session, struct lull_source_stream *stream)
+{
+    const struct search_of_traces *search = user;
+    const uint32_t trace = stream->event.trace;
+    struct lull_trace_events *found = &search->found[trace];
+    if (!search->wanted[trace] || stream->start_ns > stream->end_ns) {
+        return;
+    }
+    find_first(session, stream, &found->first_ns);
+    lull_session_start_stream(session, stream);
+    const struct lull_source_window window = lull_session_window(session, stream);
+    const int64_t last_ns =
+        stream->ops->last ? stream->ops->last(stream)
+                          : lull_clock_join(&window.transform, stream->end_ns, window.delta_ns);
+    if (stream->ops->leave) {
+        stream->ops->leave(stream);
+    }
+    found->last_ns = MAX(found->last_ns, last_ns);
+}
+
+void lull_session_trace_events(struct lull_session *session, const bool *wanted,
+                               struct lull_trace_events *found)
+{
+    struct search_of_traces search = {wanted, found};
+    for (uint32_t i = 0; i < session->traces->len; i++) {
+        found[i] = (struct lull_trace_events){INT64_MAX, INT64_MIN};
+    }
+    each_aside(session, find_events, &search);
 }
 
 int64_t lull_session_origin(struct lull_session *session)

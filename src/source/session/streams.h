@@ -16,6 +16,7 @@ struct lull_stream_info {
     int64_t start_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
                          INT64_MAX: it has no packets */
     int64_t end_ns;   /* of its last packet; INT64_MIN: not known */
+    bool may_grow;    /* it may be of a live session, which has more packets later */
 };
 
 uint32_t lull_session_stream_count(const struct lull_session *session);
@@ -44,6 +45,15 @@ const unsigned *lull_session_loss_counter(const struct lull_session *session);
 /* The time of each host's first event, on the joined clock and whatever is selected; INT64_MAX:
  * there is none, or a session is live. Reads no further, and rewinds. */
 void lull_session_first_events(struct lull_session *session, int64_t *by_host);
+
+/* When a trace's first and last events are, on the joined clock; first_ns > last_ns: not known, or there are none. */
+struct lull_trace_events {
+    int64_t first_ns, last_ns;
+};
+
+/* Finds them for each trace whose number is true in `wanted`, as lull_session_first_events() does; `found` has a place for all. */
+void lull_session_trace_events(struct lull_session *session, const bool *wanted,
+                               struct lull_trace_events *found);
 
 /* lull_session_count(), but traces that declare the same may share the classes that `visit` gets:
  * each of them costs no memory then. */

@@ -10,6 +10,7 @@
 #include "analysis/questions.h"
 #include "analysis/stolen.h"
 #include "analysis/vm_names.h"
+#include "base/time.h"
 #include "source/session/streams.h"
 
 struct window {
@@ -55,9 +56,11 @@ struct lull_runner {
 
     bool has_range; /* a range was requested, and it is not over */
     int64_t start_ns, end_ns, slice_ns;
-    bool is_in_range;       /* the window of the range is open */
-    bool is_end_within;     /* end_ns is 1 ns after the last requested moment */
-    uint32_t range_handle;  /* that window */
+    bool is_in_range;      /* the window of the range is open */
+    bool is_end_within;    /* end_ns is 1 ns after the last requested moment */
+    uint32_t range_handle; /* that window */
+    LULL_VEC(struct lull_lost_fact)
+    gaps;                   /* when nothing was recorded on a host, as far as was read */
     int64_t slice_start_ns; /* its start */
 };
 
@@ -114,6 +117,15 @@ _Static_assert(EACH_FACT(ONE) == FACT_KINDS, "every kind of fact is handed on");
     }
 EACH_FACT(HAND_ON)
 
+static void note_gap(void *user, const struct lull_lost_fact *fact)
+{
+    struct lull_runner *runner = user;
+    if (fact->events == 0 && fact->packets == 0) {
+        lull_vec_push(&runner->gaps, *fact);
+    }
+    hand_on_lost(user, fact);
+}
+
 static void add_taker(struct lull_runner *runner, uint32_t kind, uint32_t class, void (*call)(void))
 {
     struct takers *takers = &runner->takers[kind];
@@ -142,6 +154,7 @@ static void subscribe(struct lull_runner *runner)
             add_takers(runner, class, runner->classes[class]->guest_facts, &facts);
         }
     }
+    facts.lost = note_gap;
     lull_model_subscribe(runner->model, &facts, runner);
 }
 
@@ -198,6 +211,39 @@ static void add_losses(const struct lull_runner *runner, const struct lull_quest
     }
 }
 
+/* For how long nothing was recorded within the window on the requested host, or on the one of which most is missing. */
+static void note_gaps(const struct lull_runner *runner, const struct lull_question_params *params,
+                      const struct lull_window *window)
+{
+    if (runner->gaps.count == 0) {
+        return;
+    }
+    const uint32_t n_hosts = lull_session_host_count(runner->session);
+    g_autofree int64_t *missing_ns = g_new0(int64_t, n_hosts);
+    uint32_t worst = 0, n = 0;
+    for (size_t i = 0; i < runner->gaps.count; i++) {
+        const struct lull_lost_fact *gap = &runner->gaps.items[i];
+        const int64_t part_ns =
+            MIN(gap->end_ns, window->end_ns) - MAX(gap->start_ns, window->start_ns);
+        if (part_ns > 0 && (params->host < 0 || gap->host == (uint32_t)params->host)) {
+            n += missing_ns[gap->host] == 0;
+            missing_ns[gap->host] += part_ns;
+            worst = missing_ns[gap->host] > missing_ns[worst] ? gap->host : worst;
+        }
+    }
+    if (n > 0) {
+        char duration[LULL_TIME_TEXT_SIZE];
+        lull_duration_format(missing_ns[worst], duration);
+        g_autofree char *others =
+            n == 1 ? g_strdup("")
+                   : g_strdup_printf(", and on %u other host%s", n - 1, n == 2 ? "" : "s");
+        g_autofree char *note = g_strdup_printf(
+            "between its traces nothing was recorded on “%s” for %s%s: what happened then is unknown",
+            lull_session_host(runner->session, worst)->name, duration, others);
+        runner->sink->note(runner->sink, note);
+    }
+}
+
 static void emit(struct lull_runner *runner, uint32_t class, struct lull_analysis *analysis,
                  struct lull_window *reported)
 {
@@ -206,6 +252,9 @@ static void emit(struct lull_runner *runner, uint32_t class, struct lull_analysi
     sink->start(sink, analysis->class->name, reported);
     for (uint32_t i = 0; runner->notes[class] && i < runner->notes[class]->len; i++) {
         sink->note(sink, runner->notes[class]->pdata[i]);
+    }
+    if (class == 0) {
+        note_gaps(runner, analysis->params, reported);
     }
     struct lull_limit limit;
     analysis->class->emit(analysis, reported,
@@ -561,6 +610,7 @@ void lull_runner_free(struct lull_runner *runner)
     lull_vec_free(&runner->open);
     lull_model_free(runner->model);
     g_free(runner->coverage);
+    lull_vec_free(&runner->gaps);
     g_free(runner->notes);
     g_free(runner->params);
     g_free(runner->classes);

@@ -240,7 +240,10 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 
 static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
-    const struct lull_execgraph *eg = user;
+    struct lull_execgraph *eg = user;
+    if (fact->events == 0 && fact->packets == 0) {
+        lull_vec_push(&eg->gaps, *fact);
+    }
     if (eg->vcpus) {
         lull_vcpu_track_lost(eg->vcpus, fact);
     }
@@ -482,6 +485,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     if (!eg) {
         return;
     }
+    lull_vec_free(&eg->gaps);
     for (size_t h = 0; h < eg->hosts.count; h++) {
         for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
             lull_vec_free(&eg->hosts.items[h].cpus.items[c].switches);

@@ -476,6 +476,22 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
     }
 }
 
+/* For how long nothing was recorded on one of them, the most of any. */
+static void count_gaps(const struct lull_execgraph *eg, struct lull_path *path)
+{
+    g_autofree int64_t *missing_ns = eg->gaps.count ? g_new0(int64_t, path->n_by_host) : NULL;
+    for (size_t i = 0; i < eg->gaps.count; i++) {
+        const struct lull_lost_fact *gap = &eg->gaps.items[i];
+        const int64_t part_ns = MIN(gap->end_ns, path->end_ns) - MAX(gap->start_ns, path->start_ns);
+        for (uint32_t k = 0; part_ns > 0 && k < path->n_by_host; k++) {
+            if (path->by_host[k].host == gap->host) {
+                missing_ns[k] += part_ns;
+                path->unrecorded_ns = MAX(path->unrecorded_ns, missing_ns[k]);
+            }
+        }
+    }
+}
+
 static void find_hidden(struct lull_path *path, const struct lull_model *model)
 {
     for (uint32_t i = 0; i < path->n_by_host; i++) {
@@ -585,6 +601,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     lull_stuck_list(eg, path, last);
     lull_path_list_kills(eg, path);
     count_losses(path, session);
+    count_gaps(eg, path);
     find_hidden(path, eg->model);
     return path;
 }

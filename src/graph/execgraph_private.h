@@ -196,7 +196,8 @@ struct lull_execgraph {
     struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
     struct lull_map
         kept_off; /* processes of which a task left a CPU that then idled, though it could go on → 1 */
-    struct lull_map realtime; /* tasks that were, for some time → 1 */
+    struct lull_map realtime;             /* tasks that were, for some time → 1 */
+    LULL_VEC(struct lull_lost_fact) gaps; /* when nothing was recorded on a host */
 };
 
 /* execgraph.c */

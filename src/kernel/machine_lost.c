@@ -183,153 +183,51 @@ bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t 
 
 /* ---- between traces ---- */
 
-/* When a trace was recorded. */
-struct span {
-    int64_t start_ns, end_ns; /* of its packets */
-    uint32_t trace;
-};
-
-static int by_start(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* By trace; start_ns > end_ns: it has no events, or says nothing of the kernel. */
-static struct span *spans_of_traces(const struct lull_model *model)
-{
-    const uint32_t n_traces = lull_session_trace_count(model->session);
-    const uint32_t n = lull_session_stream_count(model->session);
-    struct span *spans = g_new(struct span, MAX(n_traces, 1));
-    for (uint32_t i = 0; i < n_traces; i++) {
-        spans[i] = (struct span){INT64_MAX, INT64_MIN, i};
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lull_stream_info stream = lull_session_stream(model->session, i);
-        if (stream.start_ns != INT64_MAX && !model->is_user[stream.trace]) {
-            struct span *span = &spans[stream.trace];
-            const bool is_known = stream.end_ns != INT64_MIN && !stream.may_grow;
-            span->start_ns = MIN(span->start_ns, stream.start_ns);
-            span->end_ns = MAX(span->end_ns, is_known ? stream.end_ns : INT64_MAX);
-        }
-    }
-    return spans;
-}
-
 static void note_switches(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
+    bool *has_switches = user;
     if (g_strv_contains(lull_vocabulary_names(LULL_EVENT_sched_switch),
                         lull_event_class_name(event_class))) {
-        g_hash_table_add(user, GUINT_TO_POINTER(trace));
+        has_switches[trace] = true;
     }
 }
 
-/* The traces of a host that have switches, by start; `end_ns` is the latest until then. Without any, who was on a CPU is not known
- * at all. Returns how many. */
-static uint32_t spans_of_host(const struct lull_model *model, uint32_t host,
-                              const struct span *of_traces, struct span **spans)
-{
-    uint32_t n, n_spans = 0;
-    const uint32_t *traces = lull_session_host_traces(model->session, host, &n);
-    *spans = NULL;
-    if (n < 2) {
-        return 0;
-    }
-    GHashTable *with_switches = g_hash_table_new(NULL, NULL);
-    lull_session_each_host_class(model->session, host, note_switches, with_switches);
-    *spans = g_new(struct span, n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct span *span = &of_traces[traces[i]];
-        if (span->start_ns <= span->end_ns &&
-            g_hash_table_contains(with_switches, GUINT_TO_POINTER(traces[i]))) {
-            (*spans)[n_spans++] = *span;
-        }
-    }
-    g_hash_table_unref(with_switches);
-    qsort(*spans, n_spans, sizeof **spans, by_start);
-    for (uint32_t i = 1; i < n_spans; i++) {
-        (*spans)[i].end_ns = MAX((*spans)[i].end_ns, (*spans)[i - 1].end_ns);
-    }
-    return n_spans;
-}
-
-static bool is_after_gap(const struct span *spans, uint32_t i)
-{
-    return i > 0 && spans[i - 1].end_ns < spans[i].start_ns;
-}
-
-/* Packets may start long before their first event, and end long after their last: what is known ends and starts with events. */
-static void add_gaps(struct losses *losses, uint32_t host, const struct span *spans, uint32_t n,
-                     const struct lull_trace_events *events)
-{
-    struct lull_lost_fact gap = {.start_ns = INT64_MAX, .host = host, .cpu = -1};
-    int64_t last_ns = INT64_MIN;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lull_trace_events of = events[spans[i].trace];
-        if (is_after_gap(spans, i)) {
-            gap.start_ns = MIN(gap.start_ns, last_ns);
-        }
-        if (of.first_ns > of.last_ns) {
-            continue;
-        }
-        if (gap.start_ns != INT64_MAX && gap.start_ns != INT64_MIN) {
-            gap.end_ns = of.first_ns;
-            lull_vec_push(
-                &losses->open,
-                ((struct lost){.fact = gap, .stream = LULL_NONE, .report_ns = gap.start_ns}));
-            losses->longest_ns = MAX(losses->longest_ns, gap.end_ns - gap.start_ns);
-            while (losses->stopped_ns.count <= host) {
-                lull_vec_push(&losses->stopped_ns, INT64_MAX);
-            }
-            int64_t *stopped_ns = &losses->stopped_ns.items[host];
-            *stopped_ns = MIN(*stopped_ns, gap.start_ns);
-        }
-        gap.start_ns = INT64_MAX;
-        last_ns = MAX(last_ns, of.last_ns);
-    }
-}
-
-/* Nothing is looked for in traces, unless it is needed. */
+/* Who was on a CPU is not known while no trace with switches was recorded. */
 static void find_gaps(const struct lull_model *model, struct losses *losses)
 {
-    struct lull_session *session = model->session;
-    const uint32_t n_hosts = lull_session_host_count(session),
-                   n_traces = lull_session_trace_count(session);
+    const uint32_t n_hosts = lull_session_host_count(model->session),
+                   n_traces = lull_session_trace_count(model->session);
+    struct lull_gaps gaps;
     if (n_traces == n_hosts) {
         return; /* each has one */
     }
-    g_autofree struct span *of_traces = spans_of_traces(model);
-    g_autofree bool *wanted = g_new0(bool, n_traces);
-    g_autofree struct span **by_host = g_new0(struct span *, n_hosts);
-    g_autofree uint32_t *n_of_host = g_new0(uint32_t, n_hosts);
-    bool has_gap = false;
+    g_autofree bool *has_switches = g_new0(bool, n_traces);
     for (uint32_t host = 0; host < n_hosts; host++) {
-        struct span *spans;
-        const uint32_t n = spans_of_host(model, host, of_traces, &spans);
-        uint32_t i = 0;
-        while (i < n && !is_after_gap(spans, i)) {
-            i++;
+        uint32_t n;
+        const uint32_t *traces = lull_session_host_traces(model->session, host, &n);
+        if (n > 1) {
+            lull_session_each_host_class(model->session, host, note_switches, has_switches);
         }
-        if (i == n) {
-            g_free(spans);
-            continue;
-        }
-        has_gap = true;
-        by_host[host] = spans;
-        n_of_host[host] = n;
-        for (i = 0; i < n; i++) {
-            wanted[spans[i].trace] = true;
+        for (uint32_t i = 0; i < n; i++) {
+            has_switches[traces[i]] &= !model->is_user[traces[i]];
         }
     }
-    if (!has_gap) {
-        return;
+    lull_session_find_gaps(model->session, has_switches, &gaps);
+    for (size_t i = gaps.all.count; i-- > 0;) {
+        const struct lull_gap *gap = &gaps.all.items[i];
+        lull_vec_push(&losses->open, ((struct lost){.fact = {.start_ns = gap->start_ns,
+                                                             .end_ns = gap->end_ns,
+                                                             .host = gap->host,
+                                                             .cpu = -1},
+                                                    .stream = LULL_NONE,
+                                                    .report_ns = gap->start_ns}));
+        losses->longest_ns = MAX(losses->longest_ns, gap->end_ns - gap->start_ns);
+        while (losses->stopped_ns.count <= gap->host) {
+            lull_vec_push(&losses->stopped_ns, INT64_MAX);
+        }
+        losses->stopped_ns.items[gap->host] = gap->start_ns; /* the first comes last */
     }
-    g_autofree struct lull_trace_events *events = g_new(struct lull_trace_events, n_traces);
-    lull_session_trace_events(session, wanted, events);
-    for (uint32_t host = 0; host < n_hosts; host++) {
-        add_gaps(losses, host, by_host[host], n_of_host[host], events);
-        g_free(by_host[host]);
-    }
+    lull_vec_free(&gaps.all);
 }
 
 void lost_find(struct lull_model *model)

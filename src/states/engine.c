@@ -347,6 +347,7 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->edge_ns = edge_ns;
     engine->n_hosts = lull_session_host_count(session);
     engine->loss_counter = lull_session_loss_counter(session);
+    lull_session_find_gaps(session, NULL, &engine->gaps);
     engine->quiet_ns = INT64_MIN;
     engine->follows_running = states->asks_running || callbacks->entered;
     if (callbacks->may_wait && !callbacks->entered) {
@@ -393,6 +394,7 @@ void lull_states_engine_free(struct lull_states_engine *engine)
     lull_running_table_clear(&engine->running);
     lull_container_history_free(engine->places);
     lull_vec_free(&engine->timers);
+    lull_vec_free(&engine->gaps.all);
     lull_vec_free(&engine->hits);
     lull_vec_free(&engine->entered);
     g_string_free(engine->comm, TRUE);

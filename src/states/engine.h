@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "filter/program.h"
 #include "source/session/event_watch.h"
+#include "source/session/streams.h"
 #include "states/states.h"
 
 /* ---- classes of events ---- */
@@ -102,6 +103,8 @@ struct lull_states_engine {
     struct lull_states_callbacks callbacks;
     void *user;
     int64_t edge_ns;
+    struct lull_gaps gaps; /* between the recordings of hosts */
+    size_t next_gap;
     uint32_t n_hosts, next_loss, countdown;
     const unsigned *loss_counter;
     uint32_t n_losses; /* of them, those that are known to what is followed now */

@@ -81,25 +81,25 @@ static void fire(struct lull_states_engine *engine, const struct states_timer *t
     states_rows_report(engine, &(struct lull_states_moment){.tid = -1});
 }
 
-static void lose(struct lull_states_engine *engine, const struct lull_loss *loss)
+/* On a CPU, or on all (-1). */
+static void lose(struct lull_states_engine *engine, uint32_t host, int32_t cpu, int64_t start_ns)
 {
-    const int32_t cpu = lull_session_stream(engine->session, loss->stream).cpu;
     for (uint32_t g = 0; g < engine->states->n_groups; g++) {
         const struct lull_states_group *group = &engine->states->groups[g];
-        uint32_t number = engine->first_rows[g * engine->n_hosts + loss->host];
+        uint32_t number = engine->first_rows[g * engine->n_hosts + host];
         for (; !group->keeps_lost && number != LULL_MAP_NONE;
              number = engine->rows.items[number]->next_of_group) {
             const struct lull_states_row *row = engine->rows.items[number];
             if (!group->has_cpu || cpu < 0 ||
                 row->values[group->cpu_key + 1].bits == (uint64_t)cpu) {
-                states_row_lose(engine, number, MAX(row->since_ns, loss->start_ns));
+                states_row_lose(engine, number, MAX(row->since_ns, start_ns));
             }
         }
     }
     states_rows_report(engine, &(struct lull_states_moment){.tid = -1, .is_loss = true});
 }
 
-/* Edges come before losses, losses before timers of the same time. */
+/* Edges come before losses and gaps, these before timers of the same time. */
 void states_advance(struct lull_states_engine *engine, int64_t time_ns)
 {
     for (;;) {
@@ -109,7 +109,11 @@ void states_advance(struct lull_states_engine *engine, int64_t time_ns)
         const int64_t timer_ns = engine->timers.count ? engine->timers.items[0].time_ns : INT64_MAX;
         /* It starts with the last event that is there. */
         const int64_t loss_ns = loss && loss->start_ns < time_ns ? loss->start_ns : INT64_MAX;
-        const int64_t next_ns = MIN(engine->edge_ns, MIN(timer_ns, loss_ns));
+        const struct lull_gap *gap = engine->next_gap < engine->gaps.all.count
+                                         ? &engine->gaps.all.items[engine->next_gap]
+                                         : NULL;
+        const int64_t gap_ns = gap ? gap->start_ns + 1 : INT64_MAX; /* after the last event */
+        const int64_t next_ns = MIN(MIN(engine->edge_ns, gap_ns), MIN(timer_ns, loss_ns));
         if (next_ns > time_ns || next_ns == INT64_MAX) {
             engine->quiet_ns = next_ns;
             break;
@@ -118,7 +122,11 @@ void states_advance(struct lull_states_engine *engine, int64_t time_ns)
             engine->edge_ns = engine->callbacks.edge(engine->user, next_ns);
         } else if (loss_ns == next_ns) {
             engine->next_loss++;
-            lose(engine, loss);
+            lose(engine, loss->host, lull_session_stream(engine->session, loss->stream).cpu,
+                 loss->start_ns);
+        } else if (gap_ns == next_ns) {
+            engine->next_gap++;
+            lose(engine, gap->host, -1, gap->start_ns);
         } else {
             const struct states_timer timer = take_first(engine);
             fire(engine, &timer);

@@ -18,6 +18,7 @@ MS, LATER = 10**6, 60 * 10**9
 BUSY, READY, ASLEEP, TALKER = (("busy", 10), ("ready", 11), ("asleep", 12), ("talker", 13))
 IDLE = ("swapper/0", 0)
 TASKS = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus.ThreadStatusDataProvider"
+CPU_STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
 tap = Tap()
 lull = os.environ["LULL"]
 
@@ -70,8 +71,12 @@ def ask(*arguments):
     return done.stdout
 
 
+def window(verb, *arguments):
+    return json.loads(ask(verb, "--json", "--limit=0", *arguments))["windows"][0]
+
+
 def tables(verb, *arguments):
-    return json.loads(ask(verb, "--json", "--limit=0", *arguments))["windows"][0]["tables"]
+    return window(verb, *arguments)["tables"]
 
 
 def used(*traces):
@@ -96,6 +101,12 @@ def check_scene(sessions, what):
                f"waits, {what}", waits)
         cpu, = tables("cputop", folder)["per-cpu"]
         tap.ok(cpu["unknown_ns"] == LATER - 12 * MS + 2 * MS - early, f"time of the CPU that is unknown, {what}", cpu)
+        notes = [[note for note in window("cputop", folder, *span)["notes"] if "nothing was recorded" in note] for span in ((), ("--end=+8ms",))]
+        tap.ok(len(notes[0]) == 1 and "on “synthetic” for 59.99 s:" in notes[0][0] and not notes[1], f"for how long nothing was recorded, {what}", notes)
+        text = ask("critpath", "--tid=12", "--begin=+4ms", "--end=+60003ms", folder)
+        tap.ok("is unknown: for 59.99 s nothing was recorded" in text, f"the path says so, {what}", text)
+        rows = {row["state"]: row["ns"] for row in tables("states", "--states", CPU_STATES, folder)["states"]}
+        tap.ok(rows.get("busy") == (11 + 7) * MS, f"rows of states are unknown, {what}", rows)
         path = json.loads(ask("critpath", "--json", "--tid=12", "--begin=+4ms", "--end=+60003ms", folder))
         steps = [(step["begin_ns"], step["end_ns"], step["cause"]) for step in path["segments"]]
         tap.ok(steps == [(5 * MS, 12 * MS, "unknown"), (12 * MS, LATER + 4 * MS, "unknown")], f"the critical path knows nothing of it, {what}", path["segments"])

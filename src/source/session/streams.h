@@ -7,6 +7,7 @@
 #include <lull/session.h>
 
 #include "base/numbers.h"
+#include "base/vec.h"
 
 struct lull_recording_file;
 
@@ -54,6 +55,21 @@ struct lull_trace_events {
 /* Finds them for each trace whose number is true in `wanted`, as lull_session_first_events() does; `found` has a place for all. */
 void lull_session_trace_events(struct lull_session *session, const bool *wanted,
                                struct lull_trace_events *found);
+
+/* Nothing was recorded on the host from the last event of some sessions to the first of the next, on the joined clock. */
+struct lull_gap {
+    uint32_t host;
+    int64_t start_ns, end_ns;
+};
+
+struct lull_gaps {
+    LULL_VEC(struct lull_gap) all; /* by start; lull_vec_free() */
+};
+
+/* Finds the gaps between those traces of each host that are true in `counted` (NULL: between all). Rewinds, if there are any; of
+ * live sessions it finds none. */
+void lull_session_find_gaps(struct lull_session *session, const bool *counted,
+                            struct lull_gaps *gaps);
 
 /* lull_session_count(), but traces that declare the same may share the classes that `visit` gets:
  * each of them costs no memory then. */

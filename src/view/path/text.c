@@ -164,10 +164,18 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     }
     lull_duration_format(unknown_ns, duration);
     lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->start_ns), 1, percent);
-    g_autofree char *text = g_strdup_printf(
-        "%s (%s %%) is unknown: %s.", duration, percent,
-        path->hides_idle ? LULL_HIDDEN_IDLE_CURE : "the trace does not show what was waited for");
-    append_warning(view, notes, text);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_printf(text, "%s (%s %%) is unknown: ", duration, percent);
+    if (path->unrecorded_ns > 0) {
+        lull_duration_format(path->unrecorded_ns, duration);
+        g_string_append_printf(text, "for %s nothing was recorded, between the traces of a host.",
+                               duration);
+    } else {
+        g_string_append_printf(text, "%s.",
+                               path->hides_idle ? LULL_HIDDEN_IDLE_CURE
+                                                : "the trace does not show what was waited for");
+    }
+    append_warning(view, notes, text->str);
 }
 
 /* The task was not alive in all of the time that was asked about. */

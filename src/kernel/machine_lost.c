@@ -183,34 +183,19 @@ bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t 
 
 /* ---- between traces ---- */
 
-static void note_switches(void *user, uint32_t trace, const struct lull_event_class *event_class)
-{
-    bool *has_switches = user;
-    if (g_strv_contains(lull_vocabulary_names(LULL_EVENT_sched_switch),
-                        lull_event_class_name(event_class))) {
-        has_switches[trace] = true;
-    }
-}
-
 /* Who was on a CPU is not known while no trace with switches was recorded. */
 static void find_gaps(const struct lull_model *model, struct losses *losses)
 {
-    const uint32_t n_hosts = lull_session_host_count(model->session),
-                   n_traces = lull_session_trace_count(model->session);
+    const uint32_t n_traces = lull_session_trace_count(model->session);
     struct lull_gaps gaps;
-    if (n_traces == n_hosts) {
+    if (n_traces == lull_session_host_count(model->session)) {
         return; /* each has one */
     }
-    g_autofree bool *has_switches = g_new0(bool, n_traces);
-    for (uint32_t host = 0; host < n_hosts; host++) {
-        uint32_t n;
-        const uint32_t *traces = lull_session_host_traces(model->session, host, &n);
-        if (n > 1) {
-            lull_session_each_host_class(model->session, host, note_switches, has_switches);
-        }
-        for (uint32_t i = 0; i < n; i++) {
-            has_switches[traces[i]] &= !model->is_user[traces[i]];
-        }
+    g_autofree bool *has_switches = g_new(bool, n_traces);
+    for (uint32_t i = 0; i < n_traces; i++) {
+        has_switches[i] = !model->is_user[i] &&
+                          lull_session_trace_declares(
+                              model->session, i, lull_vocabulary_names(LULL_EVENT_sched_switch));
     }
     lull_session_find_gaps(model->session, has_switches, &gaps);
     for (size_t i = gaps.all.count; i-- > 0;) {

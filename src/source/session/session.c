@@ -211,21 +211,27 @@ static void find_names(struct session_trace *trace)
     trace->knows_names = true;
 }
 
+bool lull_session_trace_declares(const struct lull_session *session, uint32_t trace,
+                                 const char *const *names)
+{
+    struct session_trace *found = lull_session_trace_at(session, trace);
+    find_names(found);
+    while (*names && !g_hash_table_contains(found->class_names, *names)) {
+        names++;
+    }
+    return *names;
+}
+
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names)
 {
     uint32_t n;
     const uint32_t *traces = lull_session_host_traces(session, host, &n);
-    for (uint32_t t = 0; t < n; t++) {
-        struct session_trace *trace = lull_session_trace_at(session, traces[t]);
-        find_names(trace);
-        for (const char *const *name = names; *name; name++) {
-            if (g_hash_table_contains(trace->class_names, *name)) {
-                return true;
-            }
-        }
+    uint32_t t = 0;
+    while (t < n && !lull_session_trace_declares(session, traces[t], names)) {
+        t++;
     }
-    return false;
+    return t < n;
 }
 
 const void *lull_session_host_kind(const struct lull_session *session, uint32_t host)

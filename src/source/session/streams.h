@@ -89,6 +89,10 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
                                                 const struct lull_event_class *event_class),
                                   void *user);
 
+/* lull_session_declares() of one trace. */
+bool lull_session_trace_declares(const struct lull_session *session, uint32_t trace,
+                                 const char *const *names);
+
 /* Each class that some trace declares: traces that declare the same ones, and so share them, are
  * visited once, and go on to share them (lull_session_each_class() has to give each trace its own).
  * Their numbers have no meaning. */

@@ -157,7 +157,7 @@ def check_full(directory):
         for _ in range(20):
             with subprocess.Popen([LULL, "trigger", "--socket", path, "--slower", "400ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asks:
                 while asks.poll() is None:
-                    time.sleep(0.002)
+                    time.sleep(0.0002)
                     said, whose = reader.recvfrom(1000)
                     if said.startswith(b"lull1"):
                         reader.sendto(b"fast", whose)

@@ -388,6 +388,23 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
     }
 }
 
+/* What a wait had not ended before. */
+static void append_open(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                        const struct evidence *evidence, GString *out)
+{
+    if (!evidence->is_open) {
+        return;
+    }
+    const uint32_t host = lull_model_task(eg->model, hop->line)->host;
+    size_t i = 0;
+    while (i < eg->gaps.count &&
+           (eg->gaps.items[i].host != host || eg->gaps.items[i].start_ns != hop->end_ns)) {
+        i++;
+    }
+    g_string_append(out, i < eg->gaps.count ? "not woken before its recording stopped"
+                                            : "not woken before the end of the trace");
+}
+
 /* Who holds what the task still waits for, as a part of a sentence. */
 static void append_holder(const struct lull_execgraph *eg, const struct lull_hop *hop, bool has_tid,
                           GString *out)
@@ -443,9 +460,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         report_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
     } else {
         report_cause(eg, hop, evidence, out);
-        if (evidence->is_open) {
-            g_string_append(out, "not woken before the end of the trace");
-        }
+        append_open(eg, hop, evidence, out);
         if (out->len && lull_evidence_reason(eg, hop->detail)) {
             g_string_append(out, "; ");
         }
@@ -627,9 +642,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append(out, lull_model_label(eg->model, evidence->label));
         append_raiser(eg, hop, false, out);
     }
-    if (evidence->is_open) {
-        g_string_append(out, "not woken before the end of the trace");
-    }
+    append_open(eg, hop, evidence, out);
     const struct lull_tcp_wait_note *tcp = tcp_wait_of(eg, hop, evidence);
     if (tcp) {
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));

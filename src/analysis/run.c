@@ -56,12 +56,13 @@ struct lull_runner {
 
     bool has_range; /* a range was requested, and it is not over */
     int64_t start_ns, end_ns, slice_ns;
-    bool is_in_range;      /* the window of the range is open */
-    bool is_end_within;    /* end_ns is 1 ns after the last requested moment */
-    uint32_t range_handle; /* that window */
-    LULL_VEC(struct lull_lost_fact)
-    gaps;                   /* when nothing was recorded on a host, as far as was read */
+    bool is_in_range;       /* the window of the range is open */
+    bool is_end_within;     /* end_ns is 1 ns after the last requested moment */
+    uint32_t range_handle;  /* that window */
     int64_t slice_start_ns; /* its start */
+
+    /* When nothing was recorded on a host, as far as was read. */
+    LULL_VEC(struct lull_lost_fact) gaps;
 };
 
 static void set_alarm(struct lull_runner *runner);
@@ -120,7 +121,7 @@ EACH_FACT(HAND_ON)
 static void note_gap(void *user, const struct lull_lost_fact *fact)
 {
     struct lull_runner *runner = user;
-    if (fact->events == 0 && fact->packets == 0) {
+    if (lull_lost_is_gap(fact)) {
         lull_vec_push(&runner->gaps, *fact);
     }
     hand_on_lost(user, fact);

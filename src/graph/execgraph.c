@@ -241,7 +241,7 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
     struct lull_execgraph *eg = user;
-    if (fact->events == 0 && fact->packets == 0) {
+    if (lull_lost_is_gap(fact)) {
         lull_vec_push(&eg->gaps, *fact);
     }
     if (eg->vcpus) {

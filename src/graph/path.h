@@ -95,9 +95,8 @@ struct lull_path {
     struct lull_path_kill *kills; /* in time order */
     uint32_t n_kills;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
-    int64_t
-        unrecorded_ns; /* within its time nothing was recorded on one of its hosts: the most of any */
-    bool hides_idle;   /* one of these hosts does, see lull_model_hides_idle() */
+    int64_t unrecorded_ns; /* for which nothing was recorded on one of these, the most of any */
+    bool hides_idle;       /* one of these hosts does, see lull_model_hides_idle() */
     unsigned cut; /* enum lull_path_cut: what is not known for want of events outside those read */
     GStringChunk *strings; /* owner of all text above */
 };

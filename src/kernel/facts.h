@@ -210,6 +210,12 @@ struct lull_lost_fact {
     uint64_t events, packets; /* as in struct lull_loss */
 };
 
+/* Nothing was recorded then. */
+static inline bool lull_lost_is_gap(const struct lull_lost_fact *fact)
+{
+    return fact->events == 0 && fact->packets == 0;
+}
+
 /* The outermost interrupt handler on a CPU ended; handlers nested in it are within. */
 struct lull_interrupt_fact {
     int64_t start_ns, end_ns;

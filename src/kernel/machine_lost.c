@@ -32,12 +32,12 @@ struct losses {
     uint32_t n_found;    /* of the session's, how many were taken in */
     bool has_gaps;       /* between traces: they have been taken in */
     bool knows_recorded; /* the following are made */
-    struct lull_map
-        by_cpu; /* host, CPU → index of when its last stream started, of the first session */
+    /* Host, CPU → index of when its last stream started, of the first session. */
+    struct lull_map by_cpu;
     LULL_VEC(int64_t) cpus_since_ns;  /* by that */
     LULL_VEC(int64_t) hosts_since_ns; /* by host, when its first stream started */
-    LULL_VEC(int64_t)
-    stopped_ns; /* by host, when its recording stopped first; those behind: never */
+    /* By host, when its recording stopped first; those behind: never. */
+    LULL_VEC(int64_t) stopped_ns;
 };
 
 struct losses *lost_new(void)
@@ -275,8 +275,8 @@ static bool report(struct lull_model *model, struct lost *lost)
         if (machine->last_ns == INT64_MIN) {
             return true; /* nothing is known yet */
         }
-        machine->last_ns =
-            MAX(machine->last_ns, fact->start_ns); /* the last event, requested or not */
+        /* The last event, requested or not. */
+        machine->last_ns = MAX(machine->last_ns, fact->start_ns);
     }
     if (is_first) {
         REPORT(model, lost, fact);

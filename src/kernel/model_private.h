@@ -208,10 +208,9 @@ struct machine {
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns; /* its last event so far, INT64_MIN: none */
-    int64_t end_ns;  /* of its recording; INT64_MAX: not known */
-    int64_t
-        stopped_ns; /* when its recording stopped, before it was started again; INT64_MIN: never */
+    int64_t last_ns;             /* its last event so far, INT64_MIN: none */
+    int64_t end_ns;              /* of its recording; INT64_MAX: not known */
+    int64_t stopped_ns;          /* when that stopped, to start again later; INT64_MIN: never */
     int64_t redump_ns;           /* start of a state dump that is not the first; INT64_MIN: none */
     uint32_t newest_task;        /* LULL_NONE: none */
     LULL_VEC(struct hole) holes; /* where events are missing, by start */

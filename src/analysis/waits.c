@@ -232,7 +232,8 @@ static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         *is = lull_wait_reason_is_uring(model, &reason) ||
                       lull_wait_reason_is_open(model, &reason) ||
-                      lull_wait_reason_is_naming(model, &reason)
+                      lull_wait_reason_is_naming(model, &reason) ||
+                      lull_wait_reason_is_given(model, &reason)
                   ? IS_LATE
                   : IS_NOT;
     }
@@ -267,11 +268,11 @@ static void hold_wait(struct waits *waits, const struct lull_state_fact *fact,
     lull_map_insert(&waits->late_of, fact->task, i);
 }
 
-/* Takes into the key what is known now, as its call ends. io: of that call, or NULL. */
-static void learn(struct waits *waits, struct late_wait *late, int64_t call_ns,
-                  const struct lull_io *io)
+/* Takes into the key what is known now, as its call ends. NULL: it has not. */
+static void learn(struct waits *waits, struct late_wait *late, const struct lull_syscall_fact *fact)
 {
     const struct lull_model *model = waits->head.model;
+    const int64_t call_ns = fact ? fact->start_ns : INT64_MIN;
     const struct lull_uring_times times = {call_ns, late->waited_ns, late->end_ns, late->until_ns};
     struct lull_uring_wait found;
     uint32_t holder;
@@ -281,7 +282,7 @@ static void learn(struct waits *waits, struct late_wait *late, int64_t call_ns,
             late->key.is_request = late->reason.operation != 0;
         }
     } else {
-        lull_wait_reason_learn(model, &late->reason, io);
+        lull_wait_reason_learn(model, &late->reason, fact);
     }
     const uint32_t object = call_object(waits, &late->reason);
     if (object != LULL_NONE) {
@@ -294,13 +295,12 @@ static void learn(struct waits *waits, struct late_wait *late, int64_t call_ns,
 }
 
 /* Counts the waits of a task in the call that ends, or is cut off. */
-static void count_late(struct waits *waits, uint32_t task, int64_t call_ns,
-                       const struct lull_io *io)
+static void count_late(struct waits *waits, uint32_t task, const struct lull_syscall_fact *fact)
 {
     uint32_t i = lull_map_remove(&waits->late_of, task);
     while (i != LULL_MAP_NONE) {
         struct late_wait late = waits->late.items[i];
-        learn(waits, &late, call_ns, io);
+        learn(waits, &late, fact);
         count_wait(waits, task_of(waits, task), &late.key, late.start_ns, late.length_ns);
         waits->late.items[i] = (struct late_wait){.task = LULL_NONE, .before = waits->free_late};
         waits->free_late = i;
@@ -373,7 +373,7 @@ static void waits_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct waits *waits = user;
     if (waits->late_of.count) {
-        count_late(waits, fact->task, fact->start_ns, fact->io);
+        count_late(waits, fact->task, fact);
     }
 }
 
@@ -383,7 +383,7 @@ static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
     lull_model_each_state(analysis->model, end_ns, waits_state, analysis);
     for (size_t i = 0; i < waits->late.count; i++) { /* calls that have not returned */
         if (waits->late.items[i].task != LULL_NONE) {
-            count_late(waits, waits->late.items[i].task, INT64_MIN, NULL);
+            count_late(waits, waits->late.items[i].task, NULL);
         }
     }
 }

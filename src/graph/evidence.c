@@ -333,6 +333,9 @@ static void append_no_answer(const struct lull_execgraph *eg, const struct timeo
 {
     g_string_append(out, ": no answer from ");
     lull_wait_reason_append_peer(eg->model, timeout->sent.file, timeout->sent.path, out);
+    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
+        g_string_append(out, " to the request to connect");
+    }
 }
 
 /* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
@@ -361,7 +364,12 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     }
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
     append_no_answer(eg, timeout, out);
-    if (timeout->sent.bytes < 0) {
+    if (timeout->sent.time_ns == timeout->start_ns) {
+        return;
+    }
+    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
+        g_string_append_printf(out, " %s before", took);
+    } else if (timeout->sent.bytes < 0) {
         g_string_append_printf(out, " to messages sent %s before", took);
     } else {
         g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",

@@ -292,9 +292,12 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
         points = lull_graph_points(eg->graph, line, &count);
     }
     if (count == 0 || points[count - 1].time_ns < fact->context_start_ns) {
-        if (is_linked || count == 0) {
+        if (is_linked) {
             lull_graph_add(eg->graph, line, fact->context_start_ns);
         } else {
+            if (count == 0) { /* the edge needs a point before, however long it is */
+                lull_graph_add(eg->graph, line, fact->context_start_ns - 1);
+            }
             /* A CPU's interrupts have nothing in common. */
             lull_graph_append_alone(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
                                     fact->context_cause, timer_evidence(eg, fact));

@@ -36,10 +36,12 @@ struct uring_note {
     uint32_t n_ended; /* as in struct lull_uring_wait */
 };
 
+enum { ASKED_TO_CONNECT = -2 };
+
 /* What a task sent. */
 struct sent_note {
     int64_t time_ns;
-    int64_t bytes; /* -1: not known */
+    int64_t bytes; /* -1: not known; ASKED_TO_CONNECT: none, but whether it wants to talk */
     uint32_t file; /* LULL_NONE: nothing, or it was answered */
     uint32_t path; /* label of what that was called then: a UDP socket sends to many */
 };
@@ -128,6 +130,7 @@ struct paging_note {
     int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
     int64_t group_ns;   /* when memory of its control group had been freed last; INT64_MIN: never */
     uint64_t inode;
+    uint32_t path;   /* label of what that file is called, or LULL_NONE */
     int64_t dump_ns; /* since when its core is dumped; INT64_MAX: it is not */
 };
 
@@ -254,13 +257,13 @@ void lull_hypervisor_woken(struct lull_execgraph *eg, const struct lull_state_fa
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 void lull_modes_free(struct lull_execgraph *eg);
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact);
-/* Which fault a task is in that waits from start_ns on for what a request reads from a disk. */
+/* Which fault a task is in that waits from start_ns on for what a request reads from a disk; of a file, which one. */
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint32_t rwbs, uint64_t *inode);
+                                 uint32_t rwbs, struct lull_wait_reason *reason);
 /* Whether a task that waits from start_ns on, not for a disk, does so for a page of a file: it may be another program
  * that provides it. */
 bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           uint64_t *inode);
+                           struct lull_wait_reason *reason);
 /* Whether a sleep that starts then, in no call, is what the kernel does to tasks of a control group that has more memory
  * than memory.high. */
 bool lull_modes_above_high(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns);

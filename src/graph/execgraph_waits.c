@@ -35,7 +35,7 @@ static bool is_of_userfaultfd(const struct lull_execgraph *eg, const struct lull
 /* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
  * of a file that it has mapped, or in swap. Or it has too much memory. */
 static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
-                                uint64_t *inode)
+                                struct lull_wait_reason *reason)
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
     /* Before it returns to user space, the kernel has it free memory of its group, and then sleep so that no signal
@@ -49,14 +49,15 @@ static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lu
     }
     if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
         const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
-        return rwbs & LULL_RWBS_READ ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, inode)
-                                     : LULL_FAULT_NONE;
+        return rwbs & LULL_RWBS_READ
+                   ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, reason)
+                   : LULL_FAULT_NONE;
     }
     if (wakeup && is_of_userfaultfd(eg, wakeup)) {
         return LULL_FAULT_ANY;
     }
-    return lull_modes_file_fault(eg, fact->task, fact->start_ns, inode) ? LULL_FAULT_FILE
-                                                                        : LULL_FAULT_NONE;
+    return lull_modes_file_fault(eg, fact->task, fact->start_ns, reason) ? LULL_FAULT_FILE
+                                                                         : LULL_FAULT_NONE;
 }
 
 enum { EDEADLK_ = 35 };
@@ -117,9 +118,12 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
             ? &eg->timeouts.items[now->tries]
             : NULL;
     const bool is_try = before && now->left_ns >= 0;
+    /* What was asked for in this call has no answer, whatever it sent before. */
+    const struct sent_note asked = {fact->start_ns, -1, reason->file, reason->path};
+    const bool is_connect = lull_wait_reason_is_connect(eg->model, reason);
     const struct timeout_note note = {.start_ns = fact->start_ns,
                                       .end_ns = wait->end_ns,
-                                      .sent = eg->sent.items[fact->task],
+                                      .sent = is_connect ? asked : eg->sent.items[fact->task],
                                       .address = reason->address,
                                       .call = reason->call,
                                       .file = reason->file,
@@ -140,10 +144,8 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
 /* Of a task that is in no call: number in eg->reasons, or LULL_NONE. */
 static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
 {
-    uint64_t inode = 0;
-    const enum lull_fault fault = fault_of(eg, fact, &inode);
     struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
-    reason.address = inode;
+    const enum lull_fault fault = fault_of(eg, fact, &reason);
     reason.fault = (uint8_t)fault;
     return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
 }
@@ -267,15 +269,45 @@ static bool asks_again(const struct lull_execgraph *eg, const struct wait_note *
                                         eg->timeouts.items[wait->tries].file == file);
 }
 
+/* A socket that was to be connected without waiting: whether the task asks how that ended, or does not want to know. */
+static bool asks_of_connection(const struct lull_execgraph *eg,
+                               const struct lull_syscall_fact *fact)
+{
+    enum { EALREADY_ = 114 };
+    const char *call = lull_model_label(eg->model, fact->name);
+    return fact->io->kind == LULL_IO_CLOSE || strcmp(call, "getsockopt") == 0 ||
+           (strcmp(call, "connect") == 0 && fact->has_ret && fact->error != EALREADY_);
+}
+
+static void note_connection(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    const struct lull_io *io = fact->io;
+    if (io->kind == LULL_IO_CONNECT) {
+        last_wait(eg, fact->task); /* makes the place in `sent` */
+        eg->sent.items[fact->task] = (struct sent_note){fact->end_ns, ASKED_TO_CONNECT, io->file,
+                                                        lull_model_file(eg->model, io->file)->path};
+        return;
+    }
+    struct sent_note *sent = fact->task < eg->sent.count ? &eg->sent.items[fact->task] : NULL;
+    if (sent && sent->bytes == ASKED_TO_CONNECT && sent->file == io->file &&
+        asks_of_connection(eg, fact)) {
+        sent->file = LULL_NONE;
+    }
+}
+
 /* What a task sent and nothing has answered yet. */
 static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
     const struct lull_io *io = fact->io;
+    if (!io || io->file == LULL_NONE) {
+        return;
+    }
+    if (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ) {
+        note_connection(eg, fact);
+        return;
+    }
     /* sendmmsg() says how many messages there were, not how long they are. */
-    const bool has_moved =
-        io && (io->bytes > 0 || (io->bytes < 0 && fact->has_ret && fact->ret > 0));
-    if (!has_moved || io->file == LULL_NONE ||
-        (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ)) {
+    if (io->bytes == 0 || (io->bytes < 0 && (!fact->has_ret || fact->ret <= 0))) {
         return;
     }
     struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
@@ -306,7 +338,7 @@ static void name_object(struct lull_execgraph *eg, const struct lull_syscall_fac
             return;
         }
         named = *reason;
-        if (!lull_wait_reason_learn(eg->model, &named, fact->io)) {
+        if (!lull_wait_reason_learn(eg->model, &named, fact)) {
             return;
         }
         eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);

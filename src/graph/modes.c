@@ -180,8 +180,8 @@ void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *p
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact)
 {
     while (eg->paging.count <= fact->task) {
-        lull_vec_push(&eg->paging,
-                      (struct paging_note){INT64_MIN, INT64_MIN, INT64_MIN, 0, INT64_MAX});
+        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, INT64_MIN, 0,
+                                                        LULL_NONE, INT64_MAX});
         memset(lull_vec_add(&eg->reclaims), 0, sizeof *eg->reclaims.items);
     }
     struct paging_note *note = &eg->paging.items[fact->task];
@@ -190,6 +190,7 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
         lull_execgraph_host(eg, fact->host)->has_faults = true;
         note->fault_ns = fact->time_ns;
         note->inode = fact->inode;
+        note->path = fact->path;
         break;
     case LULL_PAGING_RECLAIM_START:
         note->reclaim_ns = fact->time_ns;
@@ -209,34 +210,39 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
     }
 }
 
+static void take_file(const struct paging_note *note, struct lull_wait_reason *reason)
+{
+    reason->address = note->inode;
+    reason->path = note->path;
+}
+
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint32_t rwbs, uint64_t *inode)
+                                 uint32_t rwbs, struct lull_wait_reason *reason)
 {
     enum { AT_ONCE_NS = 1000000 }; /* from the fault to the wait for what has to be read */
     /* Only for files the kernel reads ahead, which may take it longer, or where their blocks are. */
     const bool is_file = rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META);
     const uint32_t host = lull_model_task(eg->model, task)->host;
-    *inode = 0;
     if (host >= eg->hosts.count || !eg->hosts.items[host].has_faults) {
         return LULL_FAULT_ANY;
     }
     if (task < eg->paging.count && eg->paging.items[task].fault_ns != INT64_MIN &&
         (is_file || start_ns - eg->paging.items[task].fault_ns < AT_ONCE_NS)) {
-        *inode = eg->paging.items[task].inode;
+        take_file(&eg->paging.items[task], reason);
         return LULL_FAULT_FILE;
     }
     return is_file ? LULL_FAULT_FILE : LULL_FAULT_SWAP;
 }
 
 bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           uint64_t *inode)
+                           struct lull_wait_reason *reason)
 {
     enum { SOON_NS = 100000 }; /* whoever provides the page is asked for it right away */
     if (task >= eg->paging.count || eg->paging.items[task].fault_ns == INT64_MIN ||
         start_ns - eg->paging.items[task].fault_ns >= SOON_NS) {
         return false;
     }
-    *inode = eg->paging.items[task].inode;
+    take_file(&eg->paging.items[task], reason);
     return true;
 }
 

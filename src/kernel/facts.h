@@ -159,6 +159,7 @@ struct lull_paging_fact {
         LULL_PAGING_GROUP_RECLAIM_END, /* the same, of memory of its control group */
         LULL_PAGING_DUMP,              /* it ends by a signal, with a core dump, and then exits */
     } step;
+    uint32_t path;  /* FILE: label of what the file is called, or LULL_NONE */
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };
 
@@ -299,6 +300,7 @@ enum lull_io_kind {
     LULL_IO_WRITE, /* write*, pwrite*, send* */
     LULL_IO_COPY,  /* splice, sendfile, copy_file_range, tee, vmsplice: reads `file`, writes `to` */
     LULL_IO_SYNC,  /* fsync, fdatasync, sync_file_range, sync, syncfs, msync */
+    LULL_IO_CONNECT, /* connect() that did not wait: the connection is asked for, EINPROGRESS */
 };
 
 /* What a system call did with descriptors. */
@@ -334,6 +336,8 @@ struct lull_syscall_fact {
     int32_t error;    /* the errno that it means, positive; 0: none */
     bool has_ret;
     bool is_open; /* has not ended as far as the trace shows */
+    uint32_t
+        path; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
     /* The task took it from `thread` at taken_ns: an exec(), as lull_state_fact.continues says. */
     bool is_taken;
     uint32_t thread;

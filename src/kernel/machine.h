@@ -82,6 +82,11 @@ void names_pair(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_pair *ev);
 void names_command(struct lull_model *model, struct machine *machine,
                    const struct lull_ev_command_line *ev);
+void names_file(struct lull_model *model, const struct machine *machine,
+                const struct lull_ev_mapped_file *ev);
+/* Label of the last path that was seen of a regular file, or LULL_NONE. dev: as the kernel numbers devices. */
+uint32_t names_of_inode(const struct lull_model *model, uint32_t host, int64_t dev, uint64_t inode);
+void names_free(struct inode_names *names);
 
 /* machine_containers.c */
 void containers_named(struct lull_model *model, const struct lull_ev_statedump_container *ev);

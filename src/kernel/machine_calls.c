@@ -111,6 +111,13 @@ static bool learn_bits(struct lull_model *model, const struct machine *machine, 
 
 /* ---- calls in progress ---- */
 
+static void name_given(struct lull_model *model, struct call *call)
+{
+    if (call->given == LULL_NONE && call->args.have & CALL_ARG_PATH && call->path->len) {
+        call->given = model_label(model, call->path->str);
+    }
+}
+
 static inline struct call *start_call(struct lull_model *model, uint32_t task)
 {
     uint32_t number = model->free_call;
@@ -125,6 +132,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     call->task = task;
     call->taken_ns = INT64_MIN;
     call->file = call->to_file = call->watched = call->given = LULL_NONE;
+    call->has_blocked = false;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
     }
@@ -148,6 +156,7 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
     return (struct lull_syscall_fact){
         .task = call->task,
         .name = call->name.label,
+        .path = LULL_NONE,
         .cpu = model->tasks.items[call->task].cpu,
         .start_ns = call->start_ns,
         .end_ns = MAX(end_ns, call->start_ns),
@@ -184,6 +193,7 @@ static void end_returning(struct lull_model *model, uint32_t task, int32_t c, in
     }
     struct lull_syscall_fact fact = {.task = task,
                                      .name = known->returning,
+                                     .path = LULL_NONE,
                                      .cpu = c,
                                      .start_ns = known->returning_ns,
                                      .end_ns = end_ns,
@@ -259,6 +269,7 @@ start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t 
     if (model->wanted.syscall_start) {
         struct lull_syscall_fact fact = {.task = task,
                                          .name = name.label,
+                                         .path = LULL_NONE,
                                          .cpu = c,
                                          .start_ns = t,
                                          .end_ns = t,
@@ -308,7 +319,7 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         number = LULL_NONE;
     }
     struct call unseen;
-    const struct call *call = &unseen;
+    struct call *call = &unseen;
     if (number != LULL_NONE) {
         call = &model->calls.items[number];
     } else {
@@ -328,9 +339,13 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         return; /* a child comes back from a call that it did not make */
     }
     struct lull_io io;
+    if (number != LULL_NONE && call->has_blocked) {
+        name_given(model, call); /* some tracers know it now */
+    }
     struct lull_syscall_fact fact = {
         .task = task,
         .name = call->name.label,
+        .path = number != LULL_NONE ? call->given : LULL_NONE,
         .cpu = c,
         .start_ns = call->start_ns,
         .end_ns = t,
@@ -511,6 +526,7 @@ void calls_go_on(struct lull_model *model, uint32_t task, int32_t c, int64_t t)
     if (known->call != LULL_NONE && model->wanted.syscall_start) {
         const struct lull_syscall_fact fact = {.task = task,
                                                .name = known->syscall,
+                                               .path = LULL_NONE,
                                                .cpu = c,
                                                .start_ns = t,
                                                .end_ns = t,
@@ -540,9 +556,8 @@ void calls_finish(struct lull_model *model)
 void calls_blocks(struct lull_model *model, const struct task *task)
 {
     struct call *call = &model->calls.items[task->call];
-    if (call->given == LULL_NONE && call->args.have & CALL_ARG_PATH && call->path->len) {
-        call->given = model_label(model, call->path->str);
-    }
+    call->has_blocked = true;
+    name_given(model, call);
 }
 
 /* What the call is about is called: the file of a descriptor that it watches, of its own, or a path that it was given. */

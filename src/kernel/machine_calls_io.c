@@ -427,9 +427,13 @@ static void connect_peer(struct ended *e)
 {
     enum { EFAULT_ = 14, ENOTSOCK_ = 88, EISCONN_ = 106, EINPROGRESS_ = 115 };
     const bool is_known = arch_of(e)->einprogress == EINPROGRESS_; /* what the other numbers mean */
-    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -arch_of(e)->einprogress ||
+    const bool is_asked = e->has_ret && e->ret == -arch_of(e)->einprogress;
+    name_socket(e, e->has_ret && (e->ret == 0 || is_asked ||
                                   (is_known && e->ret != -EFAULT_ && e->ret != -ENOTSOCK_ &&
                                    e->ret != -EISCONN_)));
+    if (is_asked) {
+        e->io->kind = LULL_IO_CONNECT;
+    }
 }
 
 static void bind_address(struct ended *e)

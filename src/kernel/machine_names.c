@@ -6,6 +6,83 @@
 
 #include <string.h>
 
+struct inode_name {
+    uint64_t inode;
+    uint32_t dev, host;
+    uint32_t path;   /* label of the last that it was opened by */
+    uint32_t before; /* another of the same hash, or LULL_MAP_NONE */
+};
+
+struct inode_names {
+    LULL_VEC(struct inode_name) names;
+    struct lull_map by_file; /* hash of host, dev, inode → the name that came last */
+};
+
+void names_free(struct inode_names *names)
+{
+    if (names) {
+        lull_vec_free(&names->names);
+        lull_map_free(&names->by_file);
+        g_free(names);
+    }
+}
+
+static uint64_t key_of(const struct inode_name *file)
+{
+    const uint64_t words[] = {file->inode, (uint64_t)file->dev << 32 | file->host};
+    return lull_hash_words(words, sizeof words);
+}
+
+/* NULL: it has no name yet. */
+static struct inode_name *find_name(const struct inode_names *names, const struct inode_name *file)
+{
+    uint32_t found = lull_map_find(&names->by_file, key_of(file));
+    while (found != LULL_MAP_NONE) {
+        struct inode_name *name = &names->names.items[found];
+        if (name->inode == file->inode && name->dev == file->dev && name->host == file->host) {
+            return name;
+        }
+        found = name->before;
+    }
+    return NULL;
+}
+
+static void name_file(struct lull_model *model, uint32_t host, int64_t dev, int64_t inode,
+                      struct lull_text path)
+{
+    if (!(model->wanted.paging && path.length > 0 && inode != 0)) {
+        return;
+    }
+    if (!model->inode_names) {
+        model->inode_names = g_new0(struct inode_names, 1);
+    }
+    struct inode_names *names = model->inode_names;
+    struct inode_name file = {(uint64_t)inode, (uint32_t)dev, host, LULL_NONE, LULL_MAP_NONE};
+    struct inode_name *known = find_name(names, &file);
+    if (!known) {
+        const uint64_t key = key_of(&file);
+        file.before = lull_map_find(&names->by_file, key);
+        lull_map_insert(&names->by_file, key, (uint32_t)names->names.count);
+        lull_vec_push(&names->names, file);
+        known = &names->names.items[names->names.count - 1];
+    }
+    known->path = model_label_of(model, path);
+}
+
+uint32_t names_of_inode(const struct lull_model *model, uint32_t host, int64_t dev, uint64_t inode)
+{
+    const struct inode_name file = {.inode = inode, .dev = (uint32_t)dev, .host = host};
+    const struct inode_name *known =
+        model->inode_names && inode != 0 ? find_name(model->inode_names, &file) : NULL;
+    return known ? known->path : LULL_NONE;
+}
+
+void names_file(struct lull_model *model, const struct machine *machine,
+                const struct lull_ev_mapped_file *ev)
+{
+    name_file(model, machine->host, ev->dev, ev->inode, ev->path);
+}
+
 /* The call that the task is in; NULL: it was not seen, or nobody follows files. */
 static struct call *call_of(struct lull_model *model, struct machine *machine, int64_t tid)
 {
@@ -21,6 +98,9 @@ void names_path(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_path *ev)
 {
     struct call *call = call_of(model, machine, ev->tid);
+    if (LULL_HAS(ev, call_path, inode)) {
+        name_file(model, machine->host, ev->dev, ev->inode, ev->path);
+    }
     if (call && !(call->args.have & CALL_ARG_PATH)) {
         call->args.have |= CALL_ARG_PATH;
         g_string_append_len(call->path, ev->path.data, ev->path.length);

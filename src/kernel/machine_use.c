@@ -62,12 +62,13 @@ static void use_device(struct lull_model *model, struct machine *machine, int32_
 }
 
 static void use_paging(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       enum lull_paging_step step, uint64_t inode)
+                       enum lull_paging_step step, int64_t dev, uint64_t inode)
 {
     const struct cpu *cpu = model_cpu_at(machine, c);
     const uint32_t task = model_on_cpu(model, cpu);
     if (task != LULL_NONE && cpu->n_frames == 0) {
-        const struct lull_paging_fact fact = {t, machine->host, task, step, inode};
+        const struct lull_paging_fact fact = {
+            t, machine->host, task, step, names_of_inode(model, machine->host, dev, inode), inode};
         REPORT(model, paging, &fact);
     }
 }
@@ -227,26 +228,26 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     case LULL_EVENT_filemap_fault: {
         const struct lull_ev_filemap_fault *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, filemap_fault);
-        use_paging(model, machine, c, t, LULL_PAGING_FILE, (uint64_t)ev->inode);
+        use_paging(model, machine, c, t, LULL_PAGING_FILE, ev->dev, (uint64_t)ev->inode);
         break;
     }
     case LULL_EVENT_reclaim_begin: {
         const struct lull_ev_reclaim_begin *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, reclaim_begin);
-        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, 0, 0);
         break;
     }
     case LULL_EVENT_reclaim_end: {
         const struct lull_ev_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, reclaim_end);
-        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0, 0);
         kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_MACHINE);
         break;
     }
     case LULL_EVENT_group_reclaim_end: {
         const struct lull_ev_group_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, group_reclaim_end);
-        use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, 0, 0);
         kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_GROUP);
         break;
     }
@@ -260,7 +261,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_signal_deliver *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, signal_deliver);
         if (LULL_HAS(ev, signal_deliver, handler) && ev->handler == 0 && dumps_core(ev->sig)) {
-            use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0);
+            use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0, 0);
         }
         break;
     }

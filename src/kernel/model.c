@@ -128,6 +128,7 @@ void lull_model_free(struct lull_model *model)
     urings_free(model->urings);
     lull_vec_free(&model->kills);
     leases_free(model->leases);
+    names_free(model->inode_names);
     epoll_free(model->watches);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
@@ -166,6 +167,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(sample);
     ADD(count);
     ADD(place);
+    ADD(paging);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }

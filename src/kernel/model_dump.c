@@ -54,6 +54,8 @@ static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns
         take_container(model, machine, id, event->fields);
         if (id == LULL_EVENT_command_line) {
             names_command(model, machine, event->fields);
+        } else if (id == LULL_EVENT_mapped_file) {
+            names_file(model, machine, event->fields);
         }
         if (part != DUMP_ALL) {
             continue;

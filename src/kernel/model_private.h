@@ -173,6 +173,7 @@ struct call {
     int32_t number;    /* -1: not reported */
     uint8_t reported;  /* enum call_telling, how its start was */
     bool may_be_32bit; /* what it returns may be an address that looks negative */
+    bool has_blocked;  /* its task, in it */
     int64_t start_ns;
     struct call_args args;
     int64_t
@@ -362,14 +363,15 @@ struct lull_model {
     struct sockets *sockets;
     struct urings *urings; /* NULL: no io_uring was seen */
     LULL_VEC(struct lull_kill) kills;
-    struct watches *watches;    /* of epoll descriptors; NULL: none were made */
-    struct leases *leases;      /* NULL: no lease was seen */
-    struct lull_stacks *stacks; /* NULL: not wanted */
-    struct counters *counters;  /* likewise */
-    struct places *places;      /* likewise */
-    bool reads_more;            /* events have values behind their own: counters or places */
-    int32_t *processes;         /* by trace: whose alone it is; -1: of several */
-    uint32_t trace;             /* of the event of a program that is looked at */
+    struct watches *watches;         /* of epoll descriptors; NULL: none were made */
+    struct leases *leases;           /* NULL: no lease was seen */
+    struct inode_names *inode_names; /* NULL: none */
+    struct lull_stacks *stacks;      /* NULL: not wanted */
+    struct counters *counters;       /* likewise */
+    struct places *places;           /* likewise */
+    bool reads_more;                 /* events have values behind their own: counters or places */
+    int32_t *processes;              /* by trace: whose alone it is; -1: of several */
+    uint32_t trace;                  /* of the event of a program that is looked at */
     uint32_t n_packets;
     uint32_t execve, execveat;         /* labels */
     struct irq_label fixed_labels[24]; /* see machine_irq.c */

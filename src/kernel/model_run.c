@@ -50,6 +50,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_file:
         files_dumped(model, machine, t, event);
         break;
+    case LULL_EVENT_mapped_file:
+        names_file(model, machine, event);
+        break;
     case LULL_EVENT_call_path:
         names_path(model, machine, event);
         break;
@@ -243,6 +246,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
     case LULL_EVENT_mapping:
+    case LULL_EVENT_mapped_file:
     case LULL_EVENT_call_path:
     case LULL_EVENT_call_address:
     case LULL_EVENT_call_pair:

@@ -9,12 +9,19 @@
 
 #include <string.h>
 
-enum { EINTR_ = 4, EAGAIN_ = 11, ETIME_ = 62, ETIMEDOUT_ = 110 };
+enum {
+    EINTR_ = 4,
+    EAGAIN_ = 11,
+    ETIME_ = 62,
+    ETIMEDOUT_ = 110,
+    EHOSTUNREACH_ = 113,
+    EINPROGRESS_ = 115
+};
 /* What the kernel returns to itself: the call starts again after the handler, or seems to have returned EINTR. */
 enum { FIRST_RESTART = 512, LAST_RESTART = 516 };
 
 /* What a call returns when its own time-out ends it. */
-enum time_out { NO_TIME_OUT, ZERO_, EAGAIN_OR_ZERO, TIMED_ERROR };
+enum time_out { NO_TIME_OUT, ZERO_, EAGAIN_OR_ZERO, TIMED_ERROR, NO_CONNECTION };
 
 struct waiting_call {
     const char *name;
@@ -65,7 +72,7 @@ static const struct waiting_call waiting_calls[] = {
     {"recvmmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "from"},
     {"read", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
     {"readv", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
-    {"connect", LULL_WAIT_NONE, TIMED_ERROR, "to"},
+    {"connect", LULL_WAIT_NONE, NO_CONNECTION, "to"},
     {"msgrcv", LULL_WAIT_EVENT, NO_TIME_OUT, "from"},
     {"msgsnd", LULL_WAIT_EVENT, NO_TIME_OUT, "to"},
     {"mq_timedreceive", LULL_WAIT_NONE, TIMED_ERROR, "from"},
@@ -222,21 +229,48 @@ bool lull_wait_reason_is_naming(const struct lull_model *model,
     return call && g_strv_contains(names, call);
 }
 
-bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
-                            const struct lull_io *io)
+bool lull_wait_reason_is_connect(const struct lull_model *model,
+                                 const struct lull_wait_reason *reason)
 {
-    if (!io || io->file == LULL_NONE) {
+    return g_strcmp0(lull_model_label(model, reason->call), "connect") == 0;
+}
+
+bool lull_wait_reason_is_given(const struct lull_model *model,
+                               const struct lull_wait_reason *reason)
+{
+    static const char *const names[] = {
+        "execve",    "execveat", "stat",      "lstat",      "newfstatat", "statx",  "access",
+        "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",    "rmdir",  "rename",
+        "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat", "statfs", "truncate",
+        "chdir",     "mount",    "umount2",   NULL};
+    const char *call = lull_model_label(model, reason->call);
+    return call && g_strv_contains(names, call);
+}
+
+bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
+                            const struct lull_syscall_fact *fact)
+{
+    static const struct lull_io nothing = {.fd = -1, .file = LULL_NONE};
+    if (!fact || fact->name != reason->call) {
         return false;
     }
-    const uint32_t path = lull_model_file(model, io->file)->path;
-    const bool is_opened = io->kind == LULL_IO_OPEN && reason->file == LULL_NONE && reason->fd < 0;
+    const struct lull_io *io = fact->io ? fact->io : &nothing;
+    const bool has_none = reason->file == LULL_NONE && reason->fd < 0;
+    const bool has_file = io->file != LULL_NONE;
+    const uint32_t path = has_file ? lull_model_file(model, io->file)->path : LULL_NONE;
+    const bool is_opened = has_file && io->kind == LULL_IO_OPEN && has_none;
     const bool is_named = path != reason->path && path != LULL_NONE && io->fd == reason->fd &&
                           lull_wait_reason_is_naming(model, reason);
     if (is_opened || is_named) {
         reason->file = io->file;
         reason->path = path;
+        return true;
     }
-    return is_opened || is_named;
+    const bool is_given = has_none && reason->path == LULL_NONE && fact->path != LULL_NONE;
+    if (is_given) {
+        reason->path = fact->path;
+    }
+    return is_given;
 }
 
 bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lull_state_fact *fact,
@@ -371,7 +405,9 @@ void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out)
 {
     if (reason->fault) {
-        if (reason->address) {
+        if (reason->path != LULL_NONE) {
+            g_string_append(out, lull_model_label(model, reason->path));
+        } else if (reason->address) {
             g_string_append_printf(out, "inode %" G_GUINT64_FORMAT, reason->address);
         }
     } else if (reason->address) {
@@ -568,11 +604,10 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
                              const char *waker, GString *out)
 {
     if (reason->fault) {
-        g_string_append(out, fault_words(reason));
-        if (reason->address) {
-            g_string_append(out, ", ");
-            lull_wait_reason_append_object(model, reason, out);
-        }
+        const bool is_named = reason->path != LULL_NONE;
+        g_string_append(out, is_named ? "in a page fault of " : fault_words(reason));
+        g_string_append(out, reason->address && !is_named ? ", " : "");
+        lull_wait_reason_append_object(model, reason, out);
         if (waker) {
             g_string_append_printf(out, ", woken by %s", waker);
         }
@@ -623,6 +658,9 @@ bool lull_wait_reason_timed_out(const struct lull_model *model,
         return end.error == EAGAIN_;
     case TIMED_ERROR:
         return end.error == ETIMEDOUT_ || end.error == ETIME_;
+    case NO_CONNECTION: /* nobody answers; SO_SNDTIMEO of socket(7) */
+        return end.error == ETIMEDOUT_ || end.error == EHOSTUNREACH_ || end.error == EINPROGRESS_ ||
+               end.error == EAGAIN_;
     case NO_TIME_OUT:
         break;
     }

@@ -116,9 +116,14 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
 /* Whether the call says itself what its socket is called: that is known when it ends. */
 bool lull_wait_reason_is_naming(const struct lull_model *model,
                                 const struct lull_wait_reason *reason);
-/* The call has ended now: takes what it was about from what it did (io: or NULL). Whether that changed the reason. */
+bool lull_wait_reason_is_connect(const struct lull_model *model,
+                                 const struct lull_wait_reason *reason);
+/* Whether the call is given a path, and opens nothing: some tracers know it when it ends. */
+bool lull_wait_reason_is_given(const struct lull_model *model,
+                               const struct lull_wait_reason *reason);
+/* The call has ended now: takes what it was about from what it did (NULL: not known). Whether that changed the reason. */
 bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
-                            const struct lull_io *io);
+                            const struct lull_syscall_fact *fact);
 /* Label of what its file was called, or LULL_NONE. */
 uint32_t lull_wait_reason_path(const struct lull_model *model,
                                const struct lull_wait_reason *reason);

@@ -59,8 +59,15 @@ static void put(void *user, const struct lull_names_record *record)
     const char *text = record->length ? record->text : "";
     switch ((enum lull_names_kind)record->kind) {
     case LULL_NAMES_PATH:
-        lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_PATH,
-                                (union lull_state_value[]){{record->tid}, {.text = text}});
+        lull_state_trace_put_at(
+            trace, (int64_t)record->time_ns, LULL_STATE_CALL_PATH,
+            (union lull_state_value[]){
+                {record->tid}, {record->device}, {(int64_t)record->inode}, {.text = text}});
+        break;
+    case LULL_NAMES_FILE:
+        lull_state_trace_put_at(
+            trace, (int64_t)record->time_ns, LULL_STATE_MAPPED_FILE,
+            (union lull_state_value[]){{record->device}, {(int64_t)record->inode}, {.text = text}});
         break;
     case LULL_NAMES_SOCKET:
         lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_ADDRESS,

@@ -110,11 +110,12 @@ static void test_lease(void)
     call_ends(model, 55, OPENAT, 6);
     call(model, 60, OPENAT);
     waits(model, 70, true);
+    FEED(call_path, 0, 0, 84, .have = ALL, .tid = 1, .path = feed_text("/mnt/y"));
     call_ends(model, 85, OPENAT, -2);
     facts_close(&facts, 90);
     facts_expect(&facts, "waits",
                  "t1/-1/1 S task openat /mnt/x t2/-1/2 20 0.667 2 10.000 10 20 -\n"
-                 "t1/-1/1 S timer openat softirq TIMER - 10 0.333 1 10.000 10 70 -\n");
+                 "t1/-1/1 S timer openat /mnt/y - 10 0.333 1 10.000 10 70 -\n");
     facts_end(&facts);
 }
 

@@ -17,6 +17,7 @@ tap = Tap()
 MS = 1000000
 START = 1700000000 * 10**9
 TASK, INODE, READ, READ_AHEAD = 100, 4711, 4, 4 | 8
+DISK, OTHER_DISK = 266338304, 8388609
 
 
 class Machine:
@@ -186,7 +187,32 @@ def check_provided(folder):
     tap.ok(kinds == ['fault', None], 'who provides a page by userfaultfd ends a page fault', json.loads(done.stdout)['waits'])
 
 
+def check_names(folder):
+    """A file that is in memory has the path by which it was opened last. A file of that number on another disk is another file."""
+    machine = Machine()
+    machine.switch(0, TASK, 0)
+    machine.event('lull_mapped_file', {'dev': DISK, 'inode': INODE, 'path': '/usr/lib/old.so'})
+    machine.event('lull_mapped_file', {'dev': DISK, 'inode': INODE + 1, 'path': '/usr/bin/program'})
+
+    def opens():
+        machine.event('lull_call_path', {'tid': TASK, 'dev': DISK, 'inode': INODE, 'path': '/usr/lib/new.so'})
+    machine.call('openat', opens)
+    machine.call('openat', lambda: machine.event('lull_call_path', {'tid': TASK, 'dev': 0, 'inode': 0, 'path': '/dev/null'}))
+    for number, (disk, inode) in enumerate(((DISK, INODE), (DISK, INODE + 1), (OTHER_DISK, INODE), (DISK, INODE + 2))):
+        machine.event('mm_filemap_fault', {'i_ino': inode, 's_dev': disk, 'index': 3})
+        machine.reads(5, 1000 * number)
+        machine.passes(2)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    waits = [s for s in json.loads(done.stdout)['segments'] if s['state'] == 'blocked']
+    objects = [wait['reason']['object'] for wait in waits]
+    tap.ok(objects == ['/usr/lib/new.so', '/usr/bin/program', f'inode {INODE}', f'inode {INODE + 2}'], 'files in memory have their paths', waits)
+    tap.ok('in a page fault of /usr/lib/new.so' in waits[0]['detail'] and waits[0]['reason']['kind'] == 'fault', 'and a page fault says so', waits[0])
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_names(os.path.join(folder, 'names'))
     check_provided(os.path.join(folder, 'provided'))
     check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))

@@ -437,6 +437,98 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
                             : "hrtimer, timed out in poll");
 }
 
+static void feed_address(struct lull_model *model, int64_t t, int64_t port)
+{
+    FEED(call_address, 0, 0, t, .have = ALL, .tid = 1, .family = 2, .port = port,
+         .high = (int64_t)(UINT64_C(0x0a090002) << 32));
+}
+
+/* connect() returns at once; the task waits with poll() until somebody answers, which nobody does. */
+enum after { NOTHING_AFTER, IS_ASKED, IS_CLOSED, IS_SENT, OTHER_IS_ASKED };
+
+static const char *const still_asked[] = {
+    [NOTHING_AFTER] = ": no answer from 10.9.0.2:80 to the request to connect 100.0 us before",
+    [IS_ASKED] = "",
+    [IS_CLOSED] = "",
+    [IS_SENT] = ": no answer from 10.9.0.2:80 to 18 bytes sent 20.00 us before",
+    [OTHER_IS_ASKED] = ": no answer from 10.9.0.2:80 to the request to connect 100.0 us before",
+};
+
+static void test_connecting(struct fixture *f, gconstpointer data)
+{
+    const enum after after = GPOINTER_TO_INT(data);
+    g_autofree char *detail =
+        g_strconcat("poll timed out after 700.0 ms", still_asked[after], NULL);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, 1, 0);
+    feed_return(model, 2000, SOCKET, 3);
+    feed_call(model, 3000, SOCKET, 2, 1, 0);
+    feed_return(model, 4000, SOCKET, 4);
+    feed_call(model, 300000, CONNECT, 3, 0x1000, 16);
+    feed_address(model, 399999, 80);
+    feed_return(model, 400000, CONNECT, -115); /* EINPROGRESS */
+    if (after == IS_ASKED || after == OTHER_IS_ASKED) {
+        feed_call(model, 410000, GETSOCKOPT, after == IS_ASKED ? 3 : 4, 1, 4);
+        feed_return(model, 420000, GETSOCKOPT, 0);
+    } else if (after == IS_CLOSED) {
+        feed_call(model, 410000, CLOSE, 3, 0, 0);
+        feed_return(model, 420000, CLOSE, 0);
+    } else if (after == IS_SENT) {
+        feed_call(model, 470000, SENDTO, 3, 0, 18);
+        feed_return(model, 480000, SENDTO, 18);
+    }
+    feed_call(model, 500000, POLL, 0x1000, 1, 700);
+    feed_switch(model, 0, 0, 510000, 1, 0, 1);
+    feed_timer(model, 700500000);
+    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    feed_return(model, 700520000, POLL, 0);
+    g_assert_cmpstr(wait_of(f, strings, 510000, 700500000).detail, ==, detail);
+}
+
+/* connect() waits, and a timer ends that: TCP has given up, nobody has the address, SO_SNDTIMEO; or it is refused. */
+static const struct connect_way {
+    const char *name;
+    int error;
+    bool has_timed_out;
+} connect_ways[] = {
+    {"given-up", 110, true},
+    {"no-such-host", 113, true},
+    {"own-time-out", 115, true},
+    {"refused", 111, false},
+};
+
+static void test_connect(struct fixture *f, gconstpointer data)
+{
+    const struct connect_way *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, 1, 0);
+    feed_return(model, 2000, SOCKET, 3);
+    feed_call(model, 3000, SOCKET, 2, 2, 0);
+    feed_return(model, 4000, SOCKET, 4);
+    feed_call(model, 5000, SENDTO, 4, 0, 18); /* which is another matter */
+    feed_return(model, 6000, SENDTO, 18);
+    feed_call(model, 500000, CONNECT, 3, 0x1000, 16);
+    feed_switch(model, 0, 0, 510000, 1, 0, 1);
+    feed_timer(model, 700500000);
+    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    feed_address(model, 700519999, 80);
+    feed_return(model, 700520000, CONNECT, -way->error);
+    const struct lull_segment step = wait_of(f, strings, 510000, 700500000);
+    g_assert_cmpint(step.reason.timed_out, ==, way->has_timed_out);
+    g_assert_cmpstr(step.reason.object, ==, "10.9.0.2:80");
+    g_assert_cmpstr(step.detail, ==,
+                    way->has_timed_out
+                        ? "connect timed out after 700.0 ms: no answer from 10.9.0.2:80"
+                        : "hrtimer; in connect to 10.9.0.2:80");
+    g_assert_cmpstr(step.subject, ==,
+                    way->has_timed_out ? "hrtimer, timed out in connect: no answer from 10.9.0.2:80"
+                                       : "hrtimer, in connect");
+}
+
 /* poll() and select() of no descriptors are a sleep, whatever was sent before. Of one they are not. */
 static void test_sleep(struct fixture *f, gconstpointer data)
 {
@@ -502,23 +594,34 @@ static void feed_path(struct lull_model *model, int64_t t, int tid, const char *
     FEED(call_path, 0, 0, t, .have = ALL, .tid = tid, .path = feed_text(path));
 }
 
-/* What is opened is known at the end of the call: both of its waits were for that. A call that fails has opened
- * nothing. */
-static void test_opened(struct fixture *f, gconstpointer data)
+/* What a call is given, and what it opens, is known at its end: both of its waits were for that. */
+static const struct path_way {
+    const char *name;
+    int number;
+    int64_t ret;
+    const char *detail;
+} path_ways[] = {
+    {"opened", OPENAT, 5, "in openat of /mnt/far, woken by t2/2"},
+    {"not-opened", OPENAT, -2, "in openat of /mnt/far, woken by t2/2"},
+    {"executed", EXECVE, 0, "in execve of /mnt/far, woken by t2/2"},
+    {"looked-at", STAT, -2, "in stat of /mnt/far, woken by t2/2"},
+};
+
+static void test_path(struct fixture *f, gconstpointer data)
 {
-    const int64_t fd = GPOINTER_TO_INT(data);
+    const struct path_way *way = data;
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     feed_switch(model, 0, 0, 10, 0, 1, 0);
-    feed_call(model, 20, OPENAT, 0, 0, 0);
+    feed_call(model, 20, way->number, 0, 0, 0);
     for (int64_t t = 25; t <= 45; t += 20) {
         feed_switch(model, 0, 0, t, 1, 2, 1);
         feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 6, 1, 0);
         feed_switch(model, 0, 0, t + 10, 2, 1, 0);
     }
     feed_path(model, 60, 1, "/mnt/far");
-    feed_return(model, 61, OPENAT, fd);
+    feed_return(model, 61, way->number, way->ret);
     g_autoptr(GArray) hops = lull_critpath_find_waits(
         f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 60, LULL_PATH_BOUNDED, waits);
     g_assert_cmpuint(waits->len, ==, 2);
@@ -526,9 +629,7 @@ static void test_opened(struct fixture *f, gconstpointer data)
         struct lull_wait wait = {.end_ns = 60};
         lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, i).detail, strings,
                               &wait);
-        g_assert_cmpstr(wait.detail, ==,
-                        fd < 0 ? "in openat, woken by t2/2"
-                               : "in openat of /mnt/far, woken by t2/2");
+        g_assert_cmpstr(wait.detail, ==, way->detail);
     }
 }
 
@@ -571,9 +672,18 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,
                tear_down);
-    g_test_add("/reasons/opened", struct fixture, GINT_TO_POINTER(5), set_up, test_opened,
-               tear_down);
-    g_test_add("/reasons/not-opened", struct fixture, GINT_TO_POINTER(-2), set_up, test_opened,
-               tear_down);
+    for (size_t i = 0; i < G_N_ELEMENTS(path_ways); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/path/%s", path_ways[i].name);
+        g_test_add(name, struct fixture, &path_ways[i], set_up, test_path, tear_down);
+    }
+    for (int after = NOTHING_AFTER; after <= OTHER_IS_ASKED; after++) {
+        g_autofree char *name = g_strdup_printf("/reasons/connecting-%d", after);
+        g_test_add(name, struct fixture, GINT_TO_POINTER(after), set_up, test_connecting,
+                   tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(connect_ways); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/connect/%s", connect_ways[i].name);
+        g_test_add(name, struct fixture, &connect_ways[i], set_up, test_connect, tear_down);
+    }
     return g_test_run();
 }

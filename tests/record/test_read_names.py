@@ -65,6 +65,10 @@ client = socket.socket(socket.AF_UNIX)
 client.connect(os.path.join(folder, "unix-socket"))
 client.send(b"12345")
 subprocess.run(["sh", "-c", "sleep 0.12; exit 0", "two words", "it's", ""])
+with open("script", "w") as script:
+    print("#!/bin/sleep", file=script)
+os.chmod("script", 0o755)
+subprocess.run([os.path.join(folder, "script")], stderr=subprocess.DEVNULL)
 print(os.getpid())
 """
 
@@ -91,6 +95,24 @@ def check_files(tracer, rows, folder):
     tap.ok("/nonexistent/file" not in opened, f"{tracer}: what could not be opened is not open")
     pipes = [row for row in rows if row["path"] == "pipe" and row["syscall"] == "read" and row["bytes"] == "1"]
     tap.ok(len(pipes) == 1, f"{tracer}: the pipe is a pipe", [row["path"] for row in rows if row["syscall"] == "read"])
+
+
+def check_inodes(tracer, recording, folder):
+    """What was opened, executed and interpreted a script has the number that stat() says, by which page faults name a file."""
+    events = [json.loads(line) for line in lull("print", "--json", os.path.join(recording, "state")).stdout.splitlines()]
+    of = {kind: [event["fields"] for event in events if event["name"] == kind and event["time_ns"] >= 0] for kind in ("lull_call_path", "lull_mapped_file")}
+    opened = {file["path"]: file["inode"] for file in of["lull_call_path"] if file["inode"]}
+    wrong = [name for name in NAMES if opened.get(os.path.join(folder, name)) != os.stat(os.path.join(folder, name)).st_ino]
+    tap.ok(not wrong, f"{tracer}: what was opened has its inode", wrong, opened)
+    tap.ok(not any(path in opened for path in (folder, "/dev/null")), f"{tracer}: what is no regular file has none", opened)
+    executed = {file["path"]: file["inode"] for file in of["lull_mapped_file"]}
+    shell = next((path for path in executed if os.path.basename(path) == "sh"), None)
+    tap.ok(shell and executed[shell] == os.stat(shell).st_ino, f"{tracer}: so has what was executed", executed)
+    script = os.path.join(folder, "script")
+    given = [file for file in of["lull_call_path"] if file["path"] == script]
+    tap.ok(given and not given[0]["inode"], f"{tracer}: a script was executed", given)
+    interpreter = "/bin/sleep"
+    tap.ok(executed.get(interpreter) == os.stat(interpreter).st_ino, f"{tracer}: but its interpreter is in memory", executed)
 
 
 def check_sockets(tracer, rows, folder, port):
@@ -130,6 +152,7 @@ def check_tracer(tracer, directory, port):
     check_files(tracer, rows, folder)
     check_sockets(tracer, rows, folder, port)
     check_path(tracer, recording, port)
+    check_inodes(tracer, recording, folder)
 
 
 def check_only(directory):

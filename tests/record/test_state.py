@@ -4,6 +4,7 @@
 # and Babeltrace must read the trace as Lull does. Arguments: the program write_state.
 import ctypes
 import json
+import mmap
 import os
 import re
 import resource
@@ -47,6 +48,12 @@ def be_looked_at(directory):
     told["file"] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
     told["kept"] = os.dup2(told["file"], 200)  # without O_CLOEXEC
     told["path"] = path
+    os.write(told["file"], b"x")
+    told["mapped"] = os.path.join(directory, "mapped")
+    with open(told["mapped"], "w+b") as file:
+        file.write(bytes(8192))
+        file.flush()
+        parts = [mmap.mmap(file.fileno(), 4096, offset=at) for at in (0, 4096)]  # noqa: F841 - stay in memory
     told["pipe"], _ = os.pipe()
     end = socket.socket(socket.AF_UNIX)
     told["socket"] = end.fileno()
@@ -105,6 +112,21 @@ def check_files(events, told, table):
            "a socket likewise", files)
 
 
+def check_mapped(events, told):
+    found = [e["fields"] for e in events if e["name"] == "lull_mapped_file"]
+    numbers = [(file["dev"], file["inode"]) for file in found]
+    tap.ok(len(numbers) == len(set(numbers)), "each file in memory is there once", found)
+    for path in told["mapped"], os.path.realpath(sys.executable):
+        known = os.stat(path)
+        same = [file for file in found if file["path"] == path]
+        tap.ok([file["inode"] for file in same] == [known.st_ino], "a file in memory has its number", path, known, same)
+        # Where a file system has numbers of its own for devices, as btrfs has, stat() says another than the kernel's events.
+        with open("/proc/self/mountinfo", encoding="ascii") as mounts:
+            is_real = any(line.split()[2] == f"{os.major(known.st_dev)}:{os.minor(known.st_dev)}" and " - btrfs " not in line for line in mounts)
+        if is_real:
+            tap.ok(same[0]["dev"] == os.major(known.st_dev) << 20 | os.minor(known.st_dev), "and its device, as the kernel numbers it", same, known)
+
+
 def check_machine(events):
     with open("/proc/partitions", encoding="ascii") as file:
         rows = [line.split() for line in file.read().splitlines()[2:]]
@@ -158,6 +180,7 @@ def check_state(directory):
         tap.skip("tasks and files", "this is not the first pid namespace, so tasks are left out")
         return
     check_files(events, told, check_tasks(events, told))
+    check_mapped(events, told)
 
 
 def check_failures(directory):

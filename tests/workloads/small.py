@@ -12,11 +12,13 @@ import os
 import random
 import resource
 import select
+import shutil
 import signal
 import socket
 import sqlite3
 import struct
 import subprocess
+import sys
 import time
 
 import stage
@@ -285,6 +287,77 @@ def mapped_file(watch, folder):
     watch.knows(path=path, disk=stage.disk_of(folder))
 
 
+def cold_program(watch, folder):
+    """A program that is on the disk, and not in memory."""
+    path = os.path.join(folder, 'program')
+    shutil.copy(os.path.realpath(sys.executable), path)
+    handle = os.open(path, os.O_RDONLY)
+    os.fsync(handle)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+    with watch.asked():
+        os.waitpid(os.posix_spawn(path, ['program', '--version'], dict(os.environ)), 0)
+    watch.knows(path=path, disk=stage.disk_of(folder))
+
+
+def unreachable():
+    """A network of its own in which nobody has that address, though there is a way to it."""
+    stage.own_network()
+    stage.exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b')
+    for end in 'lull-a', 'lull-b':
+        stage.exchanges.ip('link', 'set', end, 'up')
+    stage.exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
+    stage.exchanges.ip('neigh', 'add', '10.77.0.2', 'lladdr', '02:00:00:00:00:01', 'dev', 'lull-a')
+    return '10.77.0.2', 7010
+
+
+def no_server(watch, _):
+    """As most clients do: connect() does not wait, poll() does, for so long."""
+    stamp, address = stage.Stamp(), unreachable()
+    with socket.socket() as client, watch.asked():
+        client.settimeout(NAP)
+        with stamp.during():
+            if client.connect_ex(address) == 0:
+                raise RuntimeError('somebody answered')
+    watch.knows(address=f'{address[0]}:{address[1]}')
+    stamp.of(watch)
+
+
+def no_server_blocking(watch, _):
+    stamp, address = stage.Stamp(), unreachable()
+    with socket.socket() as client, watch.asked():
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 0, int(NAP * 1e6)))
+        with stamp.during():
+            if client.connect_ex(address) == 0:
+                raise RuntimeError('somebody answered')
+    watch.knows(address=f'{address[0]}:{address[1]}')
+    stamp.of(watch)
+
+
+def full_backlog(watch, _):
+    """A server that has not accepted what came before takes no more: the kernel asks again a second later."""
+    stage.loopback()
+    listener = socket.socket()
+    listener.bind(('127.0.0.1', 7011))
+    listener.listen(0)
+    before = socket.create_connection(listener.getsockname())
+
+    def accept():
+        time.sleep(2 * NAP)
+        for _ in range(2):
+            listener.accept()
+
+    server = stage.child('wl-server', accept)
+    stamp = stage.Stamp()
+    with socket.socket() as client, watch.asked():
+        client.settimeout(10)
+        with stamp.during():
+            client.connect(listener.getsockname())
+    before.close()
+    stage.ended(server)
+    stamp.of(watch)
+
+
 def sqlite(watch, folder):
     path = os.path.join(folder, 'shop.db')
     disk = stage.disk_of(folder)
@@ -400,7 +473,7 @@ def select_nothing(watch, _):
 
 
 class SlowFile:
-    """A file system of one file, of which each page takes time to read: as little of FUSE as that needs (linux/fuse.h)."""
+    """A file system of one file, of which one thing takes time, as a rule to read a page: as little of FUSE as that needs (linux/fuse.h)."""
     LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
     NODE, SIZE, NOSYS, OK = 2, 1 << 16, -38, b''
 
@@ -423,7 +496,9 @@ class SlowFile:
         mode = 0o100644 if node == cls.NODE else 0o40755
         return struct.pack('6Q10I', node, cls.SIZE, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
-    def answer(self, operation, node, body):
+    def answer(self, operation, node, body, slow):
+        if operation == slow:
+            self.stamp.nap(NAP)
         if operation == self.INIT:
             return struct.pack('4I2H2I2HI28x', 7, 31, 4096, 0, 12, 9, 4096, 1, 1, 0, 0)
         if operation == self.GETATTR:
@@ -433,15 +508,14 @@ class SlowFile:
         if operation == self.OPEN:
             return struct.pack('QII', 1, 0, 0)
         if operation == self.READ:
-            self.stamp.nap(NAP)
             return b'x' * struct.unpack_from('QQI', body)[2]
         return None
 
-    def serve(self):
+    def serve(self, slow=READ):
         while True:
             request = os.read(self.device, 1 << 17)
             _, operation, unique, node = struct.unpack_from('IIQQ', request)
-            answer = self.answer(operation, node, request[40:])
+            answer = self.answer(operation, node, request[40:], slow)
             body = answer or b''
             os.write(self.device, struct.pack('IiQ', 16 + len(body), self.NOSYS if answer is None else 0, unique) + body)
 
@@ -463,6 +537,24 @@ def fuse(watch, folder):
     finally:
         stage.end(server)
         far.end()
+    stamp.of(watch)
+
+
+def far_file(watch, folder):
+    """Which file system is slow, when all that is asked is what a file is."""
+    if not os.path.exists('/dev/fuse'):
+        raise stage.Skip('there is no /dev/fuse')
+    stamp = stage.Stamp()
+    far = SlowFile(folder, stamp)
+    server = stage.child('wl-server', far.serve, SlowFile.LOOKUP)
+    path = os.path.join(far.folder, b'file')
+    try:
+        with watch.asked():
+            os.stat(path)
+    finally:
+        stage.end(server)
+        far.end()
+    watch.knows(path=path.decode())
     stamp.of(watch)
 
 
@@ -591,7 +683,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -103,7 +103,7 @@ static enum io_category category_of(struct io_analysis *io, const struct lull_sy
     static const uint8_t of_kind[] = {
         [LULL_IO_OTHER] = IO_NONE,  [LULL_IO_OPEN] = IO_OPEN, [LULL_IO_DUP] = IO_OPEN,
         [LULL_IO_CLOSE] = IO_CLOSE, [LULL_IO_READ] = IO_READ, [LULL_IO_WRITE] = IO_WRITE,
-        [LULL_IO_COPY] = IO_COPY,   [LULL_IO_SYNC] = IO_SYNC};
+        [LULL_IO_COPY] = IO_COPY,   [LULL_IO_SYNC] = IO_SYNC, [LULL_IO_CONNECT] = IO_NONE};
     return fact->io->kind == LULL_IO_OPEN ? category_of_open(io, fact->name)
                                           : of_kind[fact->io->kind];
 }

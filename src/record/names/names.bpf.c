@@ -17,9 +17,12 @@
 #define EFAULT 14
 #define HEAD offsetof(struct lull_names_record, text)
 
+enum { TYPE_MASK = 0170000, TYPE_REGULAR = 0100000 }; /* of i_mode */
 enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
 /* As many processes can be followed. */
 enum { MOST_FOLLOWED = 65536, RING_BYTES = 4 << 20 };
+/* A task that waited in a call is for so long on its CPU, at most, when the call ends. */
+enum { RECENT_NS = 200000 };
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -27,13 +30,36 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 struct thread_info {
     uint32_t status; /* of x86 */
 };
+struct super_block {
+    uint32_t s_dev;
+};
+struct inode {
+    uint16_t i_mode;
+    struct super_block *i_sb;
+    unsigned long i_ino;
+};
+struct file {
+    struct inode *f_inode;
+};
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+struct files_struct {
+    struct fdtable *fdt;
+};
 struct mm_struct {
     unsigned long arg_start, arg_end;
+    struct file *exe_file;
+};
+struct linux_binprm {
+    const char *filename, *interp;
 };
 struct task_struct {
     struct thread_info thread_info;
     int pid, tgid;
     struct mm_struct *mm;
+    struct files_struct *files;
 };
 /* Of x86-64. */
 struct pt_regs {
@@ -68,6 +94,14 @@ struct {
     __type(key, uint32_t);
     __type(value, struct lull_names_record);
 } scratch SEC(".maps");
+
+/* Of each CPU: since when its task is on it. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, uint64_t);
+} switched_ns SEC(".maps");
 
 /* A size as the verifier can follow it: the compiler must not compare one register and use another. */
 static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
@@ -138,7 +172,8 @@ static __always_inline struct lull_names_record *start_record(uint32_t kind)
         record->tid = (uint32_t)id;
         record->pid = id >> 32;
         record->kind = kind;
-        record->a = record->b = record->length = record->is_cut = 0;
+        record->a = record->b = record->length = record->is_cut = record->device = 0;
+        record->inode = 0;
         __builtin_memset(record->address, 0, sizeof record->address);
     }
     return record;
@@ -157,11 +192,37 @@ static __always_inline void unread(void)
     __sync_fetch_and_add(&counts.unread, 1);
 }
 
-static __always_inline void send_path(uint64_t pointer)
+/* Who reads a page of a regular file that is in memory knows no more of it than this. */
+static __always_inline void add_inode(struct lull_names_record *record, const struct file *file)
+{
+    const struct inode *inode = BPF_CORE_READ(file, f_inode);
+    if ((BPF_CORE_READ(inode, i_mode) & TYPE_MASK) == TYPE_REGULAR) {
+        record->inode = BPF_CORE_READ(inode, i_ino);
+        record->device = BPF_CORE_READ(inode, i_sb, s_dev);
+    }
+}
+
+static __always_inline const struct file *file_of(uint64_t fd)
+{
+    const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+    const struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+    struct file *const *files = BPF_CORE_READ(table, fd);
+    const struct file *file = NULL;
+    if (fd < BPF_CORE_READ(table, max_fds)) {
+        bpf_probe_read_kernel(&file, sizeof file, files + fd);
+    }
+    return file;
+}
+
+/* fd: what was opened by it, or -1. */
+static __always_inline void send_path(uint64_t pointer, long fd)
 {
     struct lull_names_record *record = start_record(LULL_NAMES_PATH);
     if (!record) {
         return;
+    }
+    if (fd >= 0) {
+        add_inode(record, file_of((uint64_t)fd));
     }
     const long n = bpf_probe_read_user_str(record->text, sizeof record->text, (void *)pointer);
     if (n <= 0) {
@@ -170,6 +231,14 @@ static __always_inline void send_path(uint64_t pointer)
     }
     record->length = (uint32_t)n;
     send(record);
+}
+
+/* Most calls that are given a path, and open nothing, do not wait: their paths would take the room of others. */
+static __always_inline bool may_have_waited(void)
+{
+    const uint32_t zero = 0;
+    const uint64_t *since_ns = bpf_map_lookup_elem(&switched_ns, &zero);
+    return since_ns && bpf_ktime_get_ns() - *since_ns < RECENT_NS;
 }
 
 static __always_inline void send_address(uint64_t pointer, uint64_t size)
@@ -237,19 +306,26 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         return 0;
     }
     const uint8_t action = config.action[number];
-    /* Who tries to connect with somebody has waited for that, whatever comes of it. */
-    const bool is_tried = action == LULL_NAMES_ADDRESS && ret != -EFAULT;
+    /* Who tries to open something, or to connect with somebody, has waited for that, whatever comes of it. */
+    const bool is_tried = action <= LULL_NAMES_ADDRESS && ret != -EFAULT;
     if (action == LULL_NAMES_NOTHING || (ret < 0 && !is_tried) || is_compat() ||
         !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
         return 0;
     }
+    const bool is_path = action < LULL_NAMES_ADDRESS;
+    const bool opens = action == LULL_NAMES_OPEN_FIRST || action == LULL_NAMES_OPEN_SECOND;
+    if (is_path && !(opens && ret >= 0) && !may_have_waited()) {
+        return 0;
+    }
     read_arguments(regs, &call);
     switch (action) {
+    case LULL_NAMES_OPEN_FIRST:
     case LULL_NAMES_PATH_FIRST:
-        send_path(call.arguments[0]);
+        send_path(call.arguments[0], opens ? ret : -1);
         break;
+    case LULL_NAMES_OPEN_SECOND:
     case LULL_NAMES_PATH_SECOND:
-        send_path(call.arguments[1]);
+        send_path(call.arguments[1], opens ? ret : -1);
         break;
     case LULL_NAMES_ADDRESS:
         send_address(call.arguments[1], call.arguments[2]);
@@ -267,12 +343,43 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
     return 0;
 }
 
-/* The new program's memory is this task's already. */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(program_started, const struct task_struct *task)
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched)
 {
-    struct lull_names_record *record =
-        is_wanted((uint32_t)task->tgid) ? start_record(LULL_NAMES_COMMAND) : NULL;
+    const uint32_t zero = 0;
+    uint64_t *since_ns = bpf_map_lookup_elem(&switched_ns, &zero);
+    if (since_ns) {
+        *since_ns = bpf_ktime_get_ns();
+    }
+    return 0;
+}
+
+static __always_inline void send_kernel_path(uint32_t kind, const char *path,
+                                             const struct file *file)
+{
+    struct lull_names_record *record = start_record(kind);
+    if (!record) {
+        return;
+    }
+    if (file) {
+        add_inode(record, file);
+    }
+    const long n = bpf_probe_read_kernel_str(record->text, sizeof record->text, path);
+    record->length = n > 0 ? (uint32_t)n : 0;
+    send(record);
+}
+
+/* The new program's memory is this task's already. A script's is that of who interprets it. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(program_started, const struct task_struct *task, int old_pid,
+             const struct linux_binprm *program)
+{
+    if (!is_wanted((uint32_t)task->tgid)) {
+        return 0;
+    }
+    send_kernel_path(LULL_NAMES_PATH, program->filename, NULL);
+    send_kernel_path(LULL_NAMES_FILE, program->interp, BPF_CORE_READ(task, mm, exe_file));
+    struct lull_names_record *record = start_record(LULL_NAMES_COMMAND);
     if (!record) {
         return 0;
     }

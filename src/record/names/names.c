@@ -22,26 +22,53 @@ static const struct {
     enum lull_names_action action;
 } calls[] = {
 #ifdef SYS_open
-    {SYS_open, LULL_NAMES_PATH_FIRST},
+    {SYS_open, LULL_NAMES_OPEN_FIRST},
 #endif
 #ifdef SYS_creat
-    {SYS_creat, LULL_NAMES_PATH_FIRST},
+    {SYS_creat, LULL_NAMES_OPEN_FIRST},
 #endif
-    {SYS_openat, LULL_NAMES_PATH_SECOND},
+    {SYS_openat, LULL_NAMES_OPEN_SECOND},     {SYS_execve, LULL_NAMES_PATH_FIRST},
 #ifdef SYS_openat2
-    {SYS_openat2, LULL_NAMES_PATH_SECOND},
+    {SYS_openat2, LULL_NAMES_OPEN_SECOND},
 #endif
-    {SYS_connect, LULL_NAMES_ADDRESS},     {SYS_bind, LULL_NAMES_ADDRESS},
-    {SYS_sendto, LULL_NAMES_ADDRESS_TO},
+#ifdef SYS_stat
+    {SYS_stat, LULL_NAMES_PATH_FIRST},        {SYS_lstat, LULL_NAMES_PATH_FIRST},
+    {SYS_access, LULL_NAMES_PATH_FIRST},      {SYS_readlink, LULL_NAMES_PATH_FIRST},
+    {SYS_unlink, LULL_NAMES_PATH_FIRST},      {SYS_mkdir, LULL_NAMES_PATH_FIRST},
+    {SYS_rmdir, LULL_NAMES_PATH_FIRST},       {SYS_rename, LULL_NAMES_PATH_FIRST},
+#endif
+#ifdef SYS_newfstatat
+    {SYS_newfstatat, LULL_NAMES_PATH_SECOND},
+#endif
+#ifdef SYS_renameat
+    {SYS_renameat, LULL_NAMES_PATH_SECOND},
+#endif
+#ifdef SYS_statx
+    {SYS_statx, LULL_NAMES_PATH_SECOND},
+#endif
+#ifdef SYS_faccessat2
+    {SYS_faccessat2, LULL_NAMES_PATH_SECOND},
+#endif
+#ifdef SYS_renameat2
+    {SYS_renameat2, LULL_NAMES_PATH_SECOND},
+#endif
+    {SYS_faccessat, LULL_NAMES_PATH_SECOND},  {SYS_readlinkat, LULL_NAMES_PATH_SECOND},
+    {SYS_unlinkat, LULL_NAMES_PATH_SECOND},   {SYS_mkdirat, LULL_NAMES_PATH_SECOND},
+    {SYS_statfs, LULL_NAMES_PATH_FIRST},      {SYS_truncate, LULL_NAMES_PATH_FIRST},
+    {SYS_chdir, LULL_NAMES_PATH_FIRST},       {SYS_umount2, LULL_NAMES_PATH_FIRST},
+    {SYS_mount, LULL_NAMES_PATH_SECOND},      {SYS_connect, LULL_NAMES_ADDRESS},
+    {SYS_bind, LULL_NAMES_ADDRESS},           {SYS_sendto, LULL_NAMES_ADDRESS_TO},
 #ifdef SYS_pipe
     {SYS_pipe, LULL_NAMES_PAIR_FIRST},
 #endif
-    {SYS_pipe2, LULL_NAMES_PAIR_FIRST},    {SYS_socketpair, LULL_NAMES_PAIR_FOURTH},
+    {SYS_pipe2, LULL_NAMES_PAIR_FIRST},       {SYS_socketpair, LULL_NAMES_PAIR_FOURTH},
 };
+
+enum { MOST_PROGRAMS = 8 };
 
 struct lull_names {
     struct bpf_object *object;
-    struct bpf_link *link[6];
+    struct bpf_link *link[MOST_PROGRAMS];
     struct ring_buffer *ring;
     const volatile struct lull_names_counts *counts;
     uint64_t damaged;
@@ -120,6 +147,7 @@ static bool attach(struct lull_names *names, GError **error)
     size_t i = 0;
     bpf_object__for_each_program(program, names->object)
     {
+        g_assert(i < MOST_PROGRAMS);
         names->link[i] = bpf_program__autoload(program) ? bpf_program__attach(program) : NULL;
         if (!names->link[i] && bpf_program__autoload(program)) {
             return refuse(bpf_program__section_name(program), errno, error);

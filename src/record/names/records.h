@@ -15,11 +15,13 @@
 /* Of a path or a command line, with the NUL at its end; the rest is left out. */
 #define LULL_NAMES_TEXT 4096
 
-/* Which argument of a call is to be read when it has succeeded. */
+/* Which argument of a call is to be read when it ends. Those of paths come first, then the address to connect with. */
 enum lull_names_action {
     LULL_NAMES_NOTHING,
-    LULL_NAMES_PATH_FIRST,  /* open(path, …) */
-    LULL_NAMES_PATH_SECOND, /* openat(dirfd, path, …) */
+    LULL_NAMES_OPEN_FIRST,  /* open(path, …) */
+    LULL_NAMES_OPEN_SECOND, /* openat(dirfd, path, …) */
+    LULL_NAMES_PATH_FIRST,  /* unlink(path), which opens nothing; execve(path) that failed */
+    LULL_NAMES_PATH_SECOND, /* unlinkat(dirfd, path, …) */
     LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
     LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
@@ -28,7 +30,8 @@ enum lull_names_action {
 };
 
 enum lull_names_kind {
-    LULL_NAMES_PATH,
+    LULL_NAMES_PATH,    /* text: that a call was given */
+    LULL_NAMES_FILE,    /* text: path of a program's file, which is in memory now */
     LULL_NAMES_SOCKET,  /* text: of a unix socket */
     LULL_NAMES_PAIR,    /* a and b are the descriptors */
     LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
@@ -42,7 +45,9 @@ struct lull_names_record {
     uint32_t a, b;   /* SOCKET: family, port */
     uint32_t length; /* of the text; COMMAND: is_cut is whether there was more */
     uint32_t is_cut;
-    uint32_t pad;
+    uint32_t
+        device; /* PATH of what was opened, FILE: where the regular file is, as the kernel numbers devices */
+    uint64_t inode;      /* its number there; 0: it is none, or not known */
     uint8_t address[16]; /* SOCKET: in network order, IPv4 in the first four */
     char text[LULL_NAMES_TEXT];
 };

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* A device's number as tracepoints show it: the kernel's own dev_t. */
-static uint32_t device_number(unsigned major, unsigned minor)
+uint32_t lull_state_device(unsigned major, unsigned minor)
 {
     return major << 20 | (minor & 0xfffff);
 }
@@ -29,7 +28,7 @@ static void dump_disks(struct lull_state_trace *trace)
         if (sscanf(lines[i], "%u %u %63s", &major, &minor, name) == 3) {
             lull_state_trace_put(
                 trace, LULL_STATE_DISK,
-                (union lull_state_value[]){{device_number(major, minor)}, {.text = name}});
+                (union lull_state_value[]){{lull_state_device(major, minor)}, {.text = name}});
         }
     }
 }

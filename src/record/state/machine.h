@@ -5,6 +5,8 @@
 
 #include "record/state/trace.h"
 
+/* A device's number as tracepoints show it: the kernel's own dev_t. */
+uint32_t lull_state_device(unsigned major, unsigned minor);
 /* Adds disks, network interfaces, interrupts and CPUs. What is not there is left out. */
 void lull_state_dump_machine(struct lull_state_trace *trace);
 

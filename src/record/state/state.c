@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +30,7 @@ enum { STATUS_UNKNOWN = 0, STATUS_ZOMBIE = 4, STATUS_WAITS = 5, STATUS_DEAD = 7 
 
 struct snapshot {
     struct lull_state_trace *trace;
+    GHashTable *mapped; /* set of struct file_number: files in memory that were put */
     char text[1 << 14]; /* what was read last; paths in /proc/PID/fd have 4096 bytes at most */
 };
 
@@ -338,6 +341,62 @@ static void dump_files(struct snapshot *snapshot, int proc, int pid)
     }
 }
 
+/* ---- files in memory ---- */
+
+struct file_number {
+    uint64_t inode;
+    uint32_t device;
+};
+
+static guint hash_number(gconstpointer data)
+{
+    const struct file_number *number = data;
+    return (guint)(number->inode * 31 + number->device);
+}
+
+static gboolean is_same_number(gconstpointer a, gconstpointer b)
+{
+    const struct file_number *one = a, *other = b;
+    return one->inode == other->inode && one->device == other->device;
+}
+
+/* A line of /proc/PID/maps, proc_pid_maps(5): "7f12-7f34 r-xp 00000000 fd:01 1234   /usr/lib/x.so". */
+static void dump_mapping(struct snapshot *snapshot, char *line)
+{
+    unsigned major, minor;
+    uint64_t inode;
+    int at = 0;
+    if (sscanf(line, "%*x-%*x %*s %*x %x:%x %" SCNu64 " %n", &major, &minor, &inode, &at) != 3 ||
+        at == 0 || inode == 0 || line[at] != '/') {
+        return;
+    }
+    const struct file_number number = {inode, lull_state_device(major, minor)};
+    if (g_hash_table_contains(snapshot->mapped, &number)) {
+        return;
+    }
+    g_hash_table_add(snapshot->mapped, g_memdup2(&number, sizeof number));
+    lull_state_trace_put(
+        snapshot->trace, LULL_STATE_MAPPED_FILE,
+        (union lull_state_value[]){{number.device}, {(int64_t)inode}, {.text = line + at}});
+}
+
+static void dump_mappings(struct snapshot *snapshot, int proc, int pid)
+{
+    char name[32];
+    g_snprintf(name, sizeof name, "%d/maps", pid);
+    const int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file && fd >= 0) {
+        close(fd);
+    }
+    while (file && fgets(snapshot->text, sizeof snapshot->text, file)) {
+        dump_mapping(snapshot, g_strchomp(snapshot->text));
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
 /* ---- all ---- */
 
 static void dump_process(struct snapshot *snapshot, int proc, int pid)
@@ -359,6 +418,7 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
     if (is_there) {
         dump_command(snapshot, proc, pid);
         dump_files(snapshot, proc, pid);
+        dump_mappings(snapshot, proc, pid);
     }
 }
 
@@ -382,12 +442,14 @@ static void dump_processes(struct snapshot *snapshot)
         return;
     }
     if (has_same_numbers(dirfd(proc))) {
+        snapshot->mapped = g_hash_table_new_full(hash_number, is_same_number, g_free, NULL);
         for (const struct dirent *entry; (entry = readdir(proc));) {
             int pid = number_of(entry->d_name);
             if (pid > 0) {
                 dump_process(snapshot, dirfd(proc), pid);
             }
         }
+        g_hash_table_unref(snapshot->mapped);
     }
     closedir(proc);
 }

@@ -15,7 +15,7 @@
 
 #define PACKET_BYTES (256u << 10) /* written when so many have come together */
 
-enum kind { TEXT, S32, U32, OCT32, HEX64, BE32, KINDS };
+enum kind { TEXT, S32, U32, U64, OCT32, HEX64, BE32, KINDS };
 
 static const struct {
     const char *tsdl;
@@ -24,6 +24,7 @@ static const struct {
     [TEXT] = {"string", 0},
     [S32] = {"integer { size = 32; align = 8; signed = 1; }", 4},
     [U32] = {"integer { size = 32; align = 8; signed = 0; }", 4},
+    [U64] = {"integer { size = 64; align = 8; signed = 0; }", 8},
     [OCT32] = {"integer { size = 32; align = 8; signed = 0; base = 8; }", 4},
     [HEX64] = {"integer { size = 64; align = 8; signed = 0; base = 16; }", 8},
     [BE32] = {"integer { size = 32; align = 8; signed = 0; base = 16; byte_order = be; }", 4},
@@ -57,6 +58,7 @@ static const struct {
     [LULL_STATE_FILE] =
         {"lttng_statedump_file_descriptor",
          {{"file_table_address", HEX64}, {"fd", S32}, {"flags", OCT32}, {"filename", TEXT}}},
+    [LULL_STATE_MAPPED_FILE] = {"lull_mapped_file", {{"dev", U32}, {"inode", U64}, {"path", TEXT}}},
     [LULL_STATE_DISK] = {"lttng_statedump_block_device", {{"dev", U32}, {"diskname", TEXT}}},
     [LULL_STATE_NETWORK] = {"lttng_statedump_network_interface",
                             {{"name", TEXT}, {"address_ipv4", BE32}}},
@@ -66,7 +68,8 @@ static const struct {
         {"lttng_statedump_cpu_topology",
          {{"architecture", TEXT}, {"cpu_id", U32}, {"physical_id", S32}, {"core_id", S32}}},
     [LULL_STATE_END] = {"lttng_statedump_end", {{0}}},
-    [LULL_STATE_CALL_PATH] = {"lull_call_path", {{"tid", S32}, {"path", TEXT}}},
+    [LULL_STATE_CALL_PATH] = {"lull_call_path",
+                              {{"tid", S32}, {"dev", U32}, {"inode", U64}, {"path", TEXT}}},
     [LULL_STATE_CALL_ADDRESS] = {"lull_call_address",
                                  {{"tid", S32},
                                   {"family", S32},

@@ -10,18 +10,19 @@
 /* Fields are those of the table in state_trace.c, in its order. */
 enum lull_state_event {
     LULL_STATE_START,
-    LULL_STATE_CONTAINER, /* id, name */
-    LULL_STATE_PROCESS,   /* tid, pid, ppid, name, status, cpu, file table, priority */
-    LULL_STATE_CGROUP,    /* tid, path */
-    LULL_STATE_PID_NS,    /* tid, tid in its namespace, depth and number of that */
-    LULL_STATE_FILE,      /* file table, descriptor, flags, path */
-    LULL_STATE_DISK,      /* device, name */
-    LULL_STATE_NETWORK,   /* name, IPv4 address in network order */
-    LULL_STATE_INTERRUPT, /* number, chip, handler */
-    LULL_STATE_CPU,       /* architecture, number, package, core */
+    LULL_STATE_CONTAINER,   /* id, name */
+    LULL_STATE_PROCESS,     /* tid, pid, ppid, name, status, cpu, file table, priority */
+    LULL_STATE_CGROUP,      /* tid, path */
+    LULL_STATE_PID_NS,      /* tid, tid in its namespace, depth and number of that */
+    LULL_STATE_FILE,        /* file table, descriptor, flags, path */
+    LULL_STATE_MAPPED_FILE, /* device, inode, path of a file that is in memory of some process */
+    LULL_STATE_DISK,        /* device, name */
+    LULL_STATE_NETWORK,     /* name, IPv4 address in network order */
+    LULL_STATE_INTERRUPT,   /* number, chip, handler */
+    LULL_STATE_CPU,         /* architecture, number, package, core */
     LULL_STATE_END,
     /* What tasks did meanwhile. */
-    LULL_STATE_CALL_PATH,    /* tid, path that its system call was given */
+    LULL_STATE_CALL_PATH, /* tid, device and inode of the file that it opened (0: none), path that its system call was given */
     LULL_STATE_CALL_ADDRESS, /* tid, family, port, two halves of the address, path of a unix socket */
     LULL_STATE_CALL_PAIR,    /* tid, two descriptors that its system call made */
     LULL_STATE_PACKET, /* buffer, whether it is sent, version of IP, protocol, two halves of each address, two

@@ -171,8 +171,8 @@ static inline void append_file(GString *out, const struct lull_model *model, con
 static inline void append_call(GString *out, const struct lull_model *model,
                                const struct lull_syscall_fact *fact)
 {
-    static const char *const kinds[] = {"other", "open",  "dup",  "close",
-                                        "read",  "write", "copy", "sync"};
+    static const char *const kinds[] = {"other", "open", "dup",  "close",  "read",
+                                        "write", "copy", "sync", "connect"};
     g_string_append_printf(out, "%d: %s ", lull_model_task(model, fact->task)->tid,
                            lull_model_label(model, fact->name));
     if (fact->start_ns != INT64_MIN) {

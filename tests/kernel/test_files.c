@@ -112,7 +112,7 @@ static void test_sockets(struct fixture *f, gconstpointer data)
     expect(f,
            "10: socket 100..110 = 5 open fd 5=net,socket,cloexec,110\n"
            "10: connect 120..130 = -111 other fd 5=net,10.9.0.2:81,cloexec,110\n"
-           "10: connect 140..150 = -115 other fd 5=net,10.9.0.2:80,cloexec,110\n"
+           "10: connect 140..150 = -115 connect fd 5=net,10.9.0.2:80,cloexec,110\n"
            "10: connect 150..160 = -106 other fd 5=net,10.9.0.2:80,cloexec,110\n"
            "10: sendto 160..170 = 300 write fd 5=net,10.9.0.2:80,cloexec,110 wants 300 moved 300\n"
            "10: socket 180..190 = 6 open fd 6=socket,socket,190\n"

@@ -189,19 +189,24 @@ static __always_inline bool may_be_tasks(const struct context *context, uint32_t
     return !context->depth && !((TIMER_SOFTIRQS | 1 << SCHED_SOFTIRQ) >> vector & 1);
 }
 
-/* What was raised first of those vectors, bits; MOST_VECTORS: nothing. */
+/* What was raised first of those vectors, bits; MOST_VECTORS: nothing. What the kernel takes up it takes all at once: what an interrupt raises
+ * again while its turn has not come remains raised, of which no more is known than when that was. */
 static __always_inline uint32_t first_raised(const struct context *context, uint32_t vectors)
 {
-    uint32_t first = MOST_VECTORS;
-    uint64_t since = UINT64_MAX;
+    uint32_t first = MOST_VECTORS, last = MOST_VECTORS;
+    uint64_t since = UINT64_MAX, again = 0;
     for (uint32_t i = 0; i < NR_SOFTIRQS; i++) {
-        const uint64_t when = context->raise[i].since;
-        if (vectors & 1u << i && when && when < since) {
-            since = when;
+        const struct raise *raise = &context->raise[i];
+        if (vectors & 1u << i && raise->since && raise->since < since) {
+            since = raise->since;
             first = i;
         }
+        if (vectors & 1u << i && raise->again > again) {
+            again = raise->again;
+            last = i;
+        }
     }
-    return first;
+    return first < MOST_VECTORS ? first : last;
 }
 
 SEC("tp_btf/softirq_raise")
@@ -216,6 +221,9 @@ int BPF_PROG(softirq_raised, unsigned int vector)
         raise->since = bpf_ktime_get_ns();
         raise->id = may_be_tasks(context, vector) ? bpf_get_current_pid_tgid() : 0;
         raise->raiser = raise->id ? bpf_get_current_task() : 0;
+        raise->again = 0;
+    } else if (context->depth) {
+        raise->again = bpf_ktime_get_ns();
     }
     if (has_responses() && !raise->by.irq) {
         find_cause(&raise->by);

@@ -33,6 +33,8 @@ struct irq_cause {
 /* A softirq that is raised, on this CPU. */
 struct raise {
     uint64_t since; /* for the first time since it was entered; 0: it is not */
+    uint64_t
+        again; /* last, before it was entered, by an interrupt: it may still be raised; 0: not */
     uint64_t raiser,
         id; /* the task that did: struct task_struct *, and pid and tid; 0: none, an interrupt did */
     struct irq_cause

@@ -71,7 +71,7 @@ static __always_inline bool explain_softirq(struct lull_track_hop chain[LULL_TRA
     if (!raise) {
         return true;
     }
-    if (raise->id) {
+    if (raise->id && raise->since) {
         const struct task_struct *raiser = (const struct task_struct *)raise->raiser;
         chain[0].kind = LULL_TRACK_HOP_TASK;
         chain[0].a = raise->id >> 32;
@@ -84,7 +84,7 @@ static __always_inline bool explain_softirq(struct lull_track_hop chain[LULL_TRA
     }
     chain[0].kind = kind_of_softirq(vector);
     chain[0].a = vector;
-    chain[0].start_ns = raise->since;
+    chain[0].start_ns = raise->since ? raise->since : raise->again;
     return true;
 }
 

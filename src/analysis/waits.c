@@ -73,21 +73,35 @@ static uint32_t object_number(struct waits *waits, const char *text)
     return GPOINTER_TO_UINT(found) - 1;
 }
 
+/* "10.9.0.7:40112" → "10.9.0.7": a client has another port in each connection. */
+static void drop_port(GString *address)
+{
+    const char *colon = strrchr(address->str, ':');
+    if (colon) {
+        g_string_truncate(address, (gsize)(colon - address->str));
+    }
+}
+
 /* What a call was for, as text: formatted for each call, so that it is done once for each path and
  * futex. LULL_NONE: not known. */
 static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *reason)
 {
     const struct lull_model *model = waits->head.model;
     const uint32_t path = lull_wait_reason_path(model, reason);
-    const bool is_datagram =
-        reason->file != LULL_NONE && lull_model_file(model, reason->file)->is_datagram;
+    const struct lull_file *file =
+        reason->file != LULL_NONE ? lull_model_file(model, reason->file) : NULL;
+    const bool is_datagram = file && file->is_datagram, is_accepted = file && file->is_accepted;
     const bool has_path = path != LULL_NONE && !reason->address && !reason->operation;
     struct lull_map *map = reason->address ? &waits->by_address : &waits->by_path;
-    const uint64_t key = has_path ? (uint64_t)path << 1 | is_datagram : reason->address;
+    const uint64_t key =
+        has_path ? (uint64_t)path << 2 | (uint64_t)is_accepted << 1 | is_datagram : reason->address;
     uint32_t number = has_path || reason->address ? lull_map_find(map, key) : LULL_NONE;
     if (number == LULL_NONE) {
         g_string_truncate(waits->text, 0);
         lull_wait_reason_append_object(model, reason, waits->text);
+        if (has_path && is_accepted && file->type == LULL_FILE_NET) {
+            drop_port(waits->text);
+        }
         number = object_number(waits, waits->text->str);
         if (number != LULL_NONE && (has_path || reason->address)) {
             lull_map_insert(map, key, number);

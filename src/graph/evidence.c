@@ -409,8 +409,13 @@ static void append_open(const struct lull_execgraph *eg, const struct lull_hop *
            (eg->gaps.items[i].host != host || eg->gaps.items[i].start_ns != hop->end_ns)) {
         i++;
     }
-    g_string_append(out, i < eg->gaps.count ? "not woken before its recording stopped"
-                                            : "not woken before the end of the trace");
+    if (i < eg->gaps.count) {
+        g_string_append(out, "not woken before its recording stopped");
+    } else if (host < eg->hosts.count && eg->hosts.items[host].lost_ns > hop->start_ns) {
+        g_string_append(out, "not woken as far as is known: events were lost meanwhile");
+    } else {
+        g_string_append(out, "not woken before the end of the trace");
+    }
 }
 
 /* Who holds what the task still waits for, as a part of a sentence. */

@@ -165,6 +165,7 @@ struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
     while (eg->hosts.count <= host) {
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
         eg->hosts.items[eg->hosts.count - 1].quotas_ns = INT64_MIN;
+        eg->hosts.items[eg->hosts.count - 1].lost_ns = INT64_MIN;
     }
     return &eg->hosts.items[host];
 }
@@ -243,6 +244,9 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
     struct lull_execgraph *eg = user;
     if (lull_lost_is_gap(fact)) {
         lull_vec_push(&eg->gaps, *fact);
+    } else {
+        int64_t *lost_ns = &lull_execgraph_host(eg, fact->host)->lost_ns;
+        *lost_ns = MAX(*lost_ns, fact->end_ns);
     }
     if (eg->vcpus) {
         lull_vcpu_track_lost(eg->vcpus, fact);

@@ -120,6 +120,7 @@ struct host_notes {
         quotas_ns; /* until then no CPU quotas kept tasks off CPUs but those in lull_quotas; INT64_MIN: not known */
     int64_t
         steal_ns; /* so long its hypervisor ran others on its CPUs, in its recordings; 0: never, or not known */
+    int64_t lost_ns; /* until when events were lost, at the latest; INT64_MIN: none were */
     bool has_calls;  /* of some task */
     bool has_faults; /* in files, of some task */
 };

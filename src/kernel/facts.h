@@ -284,6 +284,7 @@ struct lull_file {
     uint8_t type;  /* enum lull_file_type */
     bool is_cloexec;
     bool is_datagram; /* NET: its socket is one of datagrams, UDP */
+    bool is_accepted; /* NET: its peer is a client, with a port that says nothing */
     /* The next that dup() or fork() made of it, or of which it was made, round to itself: what is said of their socket holds
      * for all. */
     uint32_t copies;

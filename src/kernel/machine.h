@@ -78,6 +78,8 @@ void names_path(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_path *ev);
 void names_address(struct lull_model *model, struct machine *machine,
                    const struct lull_ev_call_address *ev);
+void names_peer(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_statedump_peer *ev);
 void names_pair(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_pair *ev);
 void names_command(struct lull_model *model, struct machine *machine,
@@ -323,6 +325,9 @@ bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note);
 
 /* machine_calls_io.c */
+/* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
+uint32_t calls_label_of_address(struct lull_model *model, int32_t family, const uint8_t ip[16],
+                                uint32_t port);
 /* What the start of a call reports of its arguments. */
 void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
                enum lull_event_id id, const void *event);
@@ -350,6 +355,9 @@ uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t 
 void files_copied(struct lull_model *model, uint32_t from, uint32_t to);
 /* Names an open file, by all its descriptors. */
 void files_name(struct lull_model *model, uint32_t file, uint32_t path, enum lull_file_type type);
+/* The file of a descriptor in a table that a state dump calls so, or LULL_NONE. */
+uint32_t files_dumped_as(const struct lull_model *model, const struct machine *machine,
+                         int64_t address, int64_t fd);
 void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd);
 /* Closes descriptors first … last, or only sets their close-on-exec flag. */
 void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32_t first,

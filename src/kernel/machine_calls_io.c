@@ -259,9 +259,8 @@ static void use(struct ended *e)
     }
 }
 
-/* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
-static uint32_t label_of_address(struct lull_model *model, int32_t family, const uint8_t ip[16],
-                                 uint32_t port)
+uint32_t calls_label_of_address(struct lull_model *model, int32_t family, const uint8_t ip[16],
+                                uint32_t port)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char address[INET6_ADDRSTRLEN] = "?", text[INET6_ADDRSTRLEN + 16];
@@ -283,7 +282,8 @@ static void name_by_address(struct ended *e, uint32_t file, int32_t family, cons
                             uint32_t port)
 {
     if (file != LULL_NONE && is_internet(family)) {
-        files_name(e->model, file, label_of_address(e->model, family, ip, port), LULL_FILE_NET);
+        files_name(e->model, file, calls_label_of_address(e->model, family, ip, port),
+                   LULL_FILE_NET);
     }
 }
 
@@ -395,10 +395,14 @@ static void accept_peer(struct ended *e)
         return;
     }
     e->model->files.items[e->io->file].type = type;
+    e->model->files.items[e->io->file].is_accepted = true;
     uint8_t ip[16] = {0};
     if (ev && LULL_HAS(ev, io_exit, family) && LULL_HAS(ev, io_exit, port) &&
         take_ip(ip, ev->ip4, ev->ip6)) {
         name_by_address(e, e->io->file, (int32_t)ev->family, ip, (uint16_t)ev->port);
+    } else if (e->call->args.has_ip && has(e, CALL_ARG_FAMILY)) {
+        const struct call_args *args = &e->call->args;
+        name_by_address(e, e->io->file, args->family, args->ip, args->port);
     }
 }
 
@@ -538,7 +542,7 @@ static void move(struct ended *e)
     const struct call_args *args = &e->call->args;
     if (args->has_ip && succeeded(e) && e->io->file != LULL_NONE && is_internet(args->family)) {
         struct lull_file *file = &e->model->files.items[e->io->file];
-        file->path = label_of_address(e->model, args->family, args->ip, args->port);
+        file->path = calls_label_of_address(e->model, args->family, args->ip, args->port);
         file->type = LULL_FILE_NET;
     }
 }

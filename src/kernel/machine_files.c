@@ -182,6 +182,7 @@ void files_copied(struct lull_model *model, uint32_t from, uint32_t to)
     copy->path = original->path;
     copy->type = original->type;
     copy->is_datagram = original->is_datagram;
+    copy->is_accepted = original->is_accepted;
     copy->copies = original->copies;
     original->copies = to;
 }
@@ -585,6 +586,17 @@ void files_dumped(struct lull_model *model, struct machine *machine, int64_t t,
         file->type = type_of_path(ev->path);
     }
     set_cloexec(model, table, fd, ev->flags & machine->arch->o_cloexec);
+}
+
+uint32_t files_dumped_as(const struct lull_model *model, const struct machine *machine,
+                         int64_t address, int64_t fd)
+{
+    const uint32_t number = lull_map_find(&machine->addresses, (uint64_t)address);
+    if (!model->follows_files || number == LULL_MAP_NONE || fd < 0 || fd > INT32_MAX) {
+        return LULL_NONE;
+    }
+    const struct fd_slot *slot = fd_slots_find(&model->tables.items[number].slots, (int32_t)fd);
+    return slot ? slot->file : LULL_NONE;
 }
 
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file)

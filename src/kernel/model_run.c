@@ -50,6 +50,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_file:
         files_dumped(model, machine, t, event);
         break;
+    case LULL_EVENT_statedump_peer:
+        names_peer(model, machine, event);
+        break;
     case LULL_EVENT_mapped_file:
         names_file(model, machine, event);
         break;
@@ -245,6 +248,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_statedump_start:
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
+    case LULL_EVENT_statedump_peer:
     case LULL_EVENT_mapping:
     case LULL_EVENT_mapped_file:
     case LULL_EVENT_call_path:

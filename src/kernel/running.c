@@ -38,6 +38,19 @@ struct lull_running *lull_running_on(struct lull_running_table *table,
     return &table->cpus.items[*slot - 1];
 }
 
+void lull_running_forget(struct lull_running_table *table, uint32_t host, int32_t cpu)
+{
+    if (host >= table->by_host.count) {
+        return;
+    }
+    const struct lull_slots *numbers = &table->by_host.items[host];
+    uint32_t number = cpu < 0 ? 0 : (uint32_t)cpu;
+    while (lull_slots_next(numbers, &number) && (cpu < 0 || number == (uint32_t)cpu)) {
+        table->cpus.items[lull_slots_get(numbers, number) - 1].is_known = false;
+        number++;
+    }
+}
+
 void lull_running_set(struct lull_running *running, int64_t tid, struct lull_text comm)
 {
     const uint32_t length = MIN(comm.length, LULL_COMM_LENGTH);

@@ -29,6 +29,8 @@ void lull_running_table_clear(struct lull_running_table *table);
  */
 struct lull_running *lull_running_on(struct lull_running_table *table,
                                      const struct lull_event *event);
+/* Nothing is known of a CPU of the host, or of all (-1): what it did was not recorded. */
+void lull_running_forget(struct lull_running_table *table, uint32_t host, int32_t cpu);
 void lull_running_set(struct lull_running *running, int64_t tid, struct lull_text comm);
 
 #endif

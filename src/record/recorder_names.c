@@ -44,15 +44,6 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 
 /* ---- events ---- */
 
-static int64_t half_of(const uint8_t address[static 8])
-{
-    uint64_t half = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        half = half << 8 | address[i];
-    }
-    return (int64_t)half;
-}
-
 static void put(void *user, const struct lull_names_record *record)
 {
     struct lull_state_trace *trace = user;
@@ -74,8 +65,8 @@ static void put(void *user, const struct lull_names_record *record)
                                 (union lull_state_value[]){{record->tid},
                                                            {record->a},
                                                            {record->b},
-                                                           {half_of(record->address)},
-                                                           {half_of(record->address + 8)},
+                                                           {lull_state_half(record->address)},
+                                                           {lull_state_half(record->address + 8)},
                                                            {.text = text}});
         break;
     case LULL_NAMES_PAIR:
@@ -102,10 +93,10 @@ static void put_packet(struct lull_state_trace *trace, const struct lull_names_p
                                                        {packet->is_sent},
                                                        {packet->version},
                                                        {packet->protocol},
-                                                       {half_of(packet->source)},
-                                                       {half_of(packet->source + 8)},
-                                                       {half_of(packet->destination)},
-                                                       {half_of(packet->destination + 8)},
+                                                       {lull_state_half(packet->source)},
+                                                       {lull_state_half(packet->source + 8)},
+                                                       {lull_state_half(packet->destination)},
+                                                       {lull_state_half(packet->destination + 8)},
                                                        {packet->ports[0]},
                                                        {packet->ports[1]},
                                                        {packet->seq},

@@ -245,15 +245,15 @@ static void advance_to(struct lull_states_engine *engine, int64_t time_ns)
 void states_follow(struct lull_states_engine *engine, const struct states_class *class,
                    const struct lull_event *event, const uint8_t *fields)
 {
+    struct lull_run run;
+    if (class->n_parts || engine->has_after || engine->follows_running) {
+        advance_to(engine, event->time_ns);
+    }
     struct lull_running *running =
         engine->follows_running ? lull_running_on(&engine->running, event) : NULL;
-    struct lull_run run;
     lull_run_start(&run, class->program, event, fields, engine->given);
     if (running) {
         lull_who_leaves(&class->who, &run, running);
-    }
-    if (class->n_parts || engine->has_after) {
-        advance_to(engine, event->time_ns);
     }
     if (class->n_parts) {
         if (engine->follows_running) {

@@ -84,6 +84,7 @@ static void fire(struct lull_states_engine *engine, const struct states_timer *t
 /* On a CPU, or on all (-1). */
 static void lose(struct lull_states_engine *engine, uint32_t host, int32_t cpu, int64_t start_ns)
 {
+    lull_running_forget(&engine->running, host, cpu);
     for (uint32_t g = 0; g < engine->states->n_groups; g++) {
         const struct lull_states_group *group = &engine->states->groups[g];
         uint32_t number = engine->first_rows[g * engine->n_hosts + host];

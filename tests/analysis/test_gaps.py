@@ -108,9 +108,28 @@ def check_scene(sessions, what):
                f"the path says so, {what}", text)
         rows = {row["state"]: row["ns"] for row in tables("states", "--states", CPU_STATES, folder)["states"]}
         tap.ok(rows.get("busy") == (11 + 7) * MS, f"rows of states are unknown, {what}", rows)
+        calls = os.path.join(folder, "..", os.path.basename(folder) + ".states")
+        with open(calls, "w", encoding="ascii") as file:
+            file.write('group call { row tid = $tid states inside, outside on name =~ "syscall_entry_*" : inside on name =~ "syscall_exit_*" : outside }')
+        rows = {(row["row"], row["state"]): row["ns"] for row in tables("states", "--states", calls, folder)["states"]}
+        os.remove(calls)
+        # Who makes a call before the first switch after that is not known.
+        tap.ok(rows.get(("10", "inside")) == 1 * MS and ("10", "outside") not in rows, f"rules do not believe who ran before, {what}", rows)
         path = json.loads(ask("critpath", "--json", "--tid=12", "--begin=+4ms", "--end=+60003ms", folder))
         steps = [(step["begin_ns"], step["end_ns"], step["cause"]) for step in path["segments"]]
         tap.ok(steps == [(5 * MS, 12 * MS, "unknown"), (12 * MS, LATER + 4 * MS, "unknown")], f"the critical path knows nothing of it, {what}", path["segments"])
+
+
+def check_lost(_):
+    """Who has not been woken at the end may have been, if events were lost since it fell asleep; of another host's nothing is known."""
+    with tempfile.TemporaryDirectory() as folder:
+        for lost, hosts in ((3, ("one",)), (0, ("one",)), (0, ("one", "two"))):
+            place = os.path.join(folder, f"{lost}-{len(hosts)}")
+            for host in hosts:
+                jsonl_to_ctf.write_trace(first(), os.path.join(place, host), {"hostname": host}, lost=lost if host == "one" else 3)
+            said = ask("critpath", "--full", "--tid=13", "--host=one", place)
+            end = "not woken as far as is known: events were lost meanwhile" if lost else "not woken before the end of the trace"
+            tap.ok(f"{end}; in recvfrom" in said and said.count("not woken") == 2, f"what is said of a wait that has not ended: {lost} events were lost, {len(hosts)} hosts", said)
 
 
 def check_view(_):
@@ -151,6 +170,7 @@ def check_real(folder):
 
 tap.run("one after the other", check_scene, (first(), second()), "one after the other")
 tap.run("another one in between", check_scene, (first(), between(), second()), "another one in between")
+tap.run("lost events", check_lost, None)
 tap.run("the view", check_view, None)
 tap.run("sessions of a real machine", check_real, os.path.join(os.environ["LULL_SAMPLES"], "truth"))
 sys.exit(tap.done())

@@ -6,6 +6,8 @@
 enum {
     ENTER = 426,
     OPENAT = 257,
+    READ_CALL = 0,
+    ACCEPT4 = 288,
     EVENTFD2 = 290,
     SOCKET = 41,
     CONNECT = 42,
@@ -14,13 +16,19 @@ enum {
 };
 enum { READ = 22, POLL = 6 };
 
-static void call(struct lull_model *model, int64_t t, int number)
+/* Of a descriptor. */
+static void call_of(struct lull_model *model, int64_t t, int number, int64_t fd)
 {
-    const uint64_t args[6] = {5};
+    const uint64_t args[6] = {(uint64_t)fd};
     FEED(raw_entry, 0, 0, t,
          .have = UINT64_C(1) << LULL_FIELD_raw_entry_number | UINT64_C(1)
                                                                   << LULL_FIELD_raw_entry_args,
          .number = number, .args = {(const char *)args, sizeof args});
+}
+
+static void call(struct lull_model *model, int64_t t, int number)
+{
+    call_of(model, t, number, 5);
 }
 
 static void call_ends(struct lull_model *model, int64_t t, int number, int64_t ret)
@@ -119,6 +127,37 @@ static void test_lease(void)
     facts_end(&facts);
 }
 
+/* What a server waits for of clients is the same for each of a client's connections, which have ports of their own. A socket that is
+ * accepted has none if nobody knows it. */
+static void test_clients(void)
+{
+    struct lull_question_params params = facts_params();
+    params.states = "S";
+    struct facts facts = facts_start(&lull_analysis_waits, params);
+    struct lull_model *model = facts.model;
+    facts_open(&facts, 0);
+    feed_switch(model, 0, 0, 5, 0, 1, 0);
+    call(model, 6, SOCKET);
+    call_ends(model, 7, SOCKET, 5);
+    for (int64_t number = 0; number < 3; number++) {
+        const int64_t t = 20 + 30 * number, fd = 6 + number;
+        call(model, t, ACCEPT4);
+        if (number < 2) {
+            FEED(call_address, 0, 0, t + 1, .have = ALL, .tid = 1, .family = 2,
+                 .port = 40000 + number, .high = (int64_t)(UINT64_C(0x0a090002) << 32));
+        }
+        call_ends(model, t + 2, ACCEPT4, fd);
+        call_of(model, t + 4, READ_CALL, fd);
+        waits(model, t + 5, false);
+        call_ends(model, t + 20, READ_CALL, 1);
+    }
+    facts_close(&facts, 120);
+    facts_expect(&facts, "waits",
+                 "t1/-1/1 S task read 10.9.0.2 t2/-1/2 20 0.667 2 10.000 10 25 -\n"
+                 "t1/-1/1 S task read a socket t2/-1/2 10 0.333 1 10.000 10 85 -\n");
+    facts_end(&facts);
+}
+
 /* Whom a socket is to be connected with is read when the call ends, also if it fails (ETIMEDOUT): the call waited for
  * that, not for whom the socket was to have before. */
 static void test_connect(void)
@@ -151,6 +190,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/waits-late/requests", test_requests);
     g_test_add_func("/waits-late/lease", test_lease);
+    g_test_add_func("/waits-late/clients", test_clients);
     g_test_add_func("/waits-late/connect", test_connect);
     return g_test_run();
 }

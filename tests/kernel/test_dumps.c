@@ -59,6 +59,47 @@ static void test_dump_by_pid(struct fixture *f, gconstpointer data)
     check_dump(f, 0);
 }
 
+static void dump_peer(struct fixture *f, int64_t t, uint64_t table, int fd, int family,
+                      uint64_t high, uint64_t low, int port)
+{
+    struct lull_model *model = f->model;
+    FEED(statedump_peer, 0, 0, t, .have = ALL, .table = (int64_t)table, .fd = fd, .family = family,
+         .port = port, .high = (int64_t)high, .low = (int64_t)low);
+}
+
+/* Peers of sockets name them, also if IPv6 carries IPv4; not what has another name by then, nor what is no socket. */
+static void test_peers(struct fixture *f, gconstpointer data)
+{
+    const uint64_t v4 = UINT64_C(0x0a090002) << 32, mapped = UINT64_C(0xffff0a090003);
+    enum { INET = 2, INET6 = 10, PACKET = 17 };
+    open_file(f, 20, 8, "/new", 0);
+    dump_process(f, 60, 10, 10, 0xa);
+    for (int fd = 3; fd < 8; fd++) {
+        dump_file(f, 60 + fd, 10, 0xa, fd, fd == 7 ? "pipe:[9]" : "socket:[123]", 0);
+    }
+    dump_peer(f, 70, 0xa, 3, INET, v4, 0, 5432);
+    dump_peer(f, 71, 0xa, 4, INET6, UINT64_C(0xfe80) << 48, 1, 443);
+    dump_peer(f, 72, 0xa, 5, INET6, 0, mapped, 40000);
+    dump_peer(f, 73, 0xa, 6, PACKET, v4, 0, 80);
+    dump_peer(f, 74, 0xa, 7, INET, v4, 0, 80);
+    dump_peer(f, 75, 0xa, 8, INET, v4, 0, 80);
+    dump_peer(f, 76, 0xa, 99, INET, v4, 0, 80);
+    dump_peer(f, 77, 0xb, 3, INET, v4, 0, 81);
+    dump_peer(f, 78, 0xa, -1, INET, v4, 0, 81);
+    dump_peer(f, 79, 0xa, 3, INET, v4, 0, 70000);
+    feed_switch(f->model, 0, 0, 80, 0, 10, 0);
+    for (int fd = 3; fd < 9; fd++) {
+        read_file(f, 40 + fd * 20, fd, 1);
+    }
+    expect(f, "10: openat 20..30 = 8 open fd 8=disk,/new,30\n"
+              "10: read 100..110 = 1 read fd 3=net,10.9.0.2:5432,before wants 100 moved 1\n"
+              "10: read 120..130 = 1 read fd 4=net,[fe80::1]:443,before wants 100 moved 1\n"
+              "10: read 140..150 = 1 read fd 5=net,10.9.0.3:40000,before wants 100 moved 1\n"
+              "10: read 160..170 = 1 read fd 6=socket,socket:[123],before wants 100 moved 1\n"
+              "10: read 180..190 = 1 read fd 7=pipe,pipe:[9],before wants 100 moved 1\n"
+              "10: read 200..210 = 1 read fd 8=disk,/new,30 wants 100 moved 1\n");
+}
+
 /* A dump that gives one process two tables, and a fork of a task into itself, leave no table behind
  * that processes to come would share without knowing. */
 static void test_dumps_contradict(struct fixture *f, gconstpointer data)
@@ -178,6 +219,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     TEST("dump-by-table", test_dump_by_table);
     TEST("dump-by-pid", test_dump_by_pid);
+    TEST("peers", test_peers);
     TEST("dumps-contradict", test_dumps_contradict);
     TEST("dumped-again", test_dumped_again);
     TEST("address-again", test_address_again);

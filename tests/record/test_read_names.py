@@ -64,6 +64,13 @@ server.listen()
 client = socket.socket(socket.AF_UNIX)
 client.connect(os.path.join(folder, "unix-socket"))
 client.send(b"12345")
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+accepted, _ = listener.accept()
+client.send(b"1234567")
+accepted.recv(100)
+with open("accepted", "w") as told:
+    print(*listener.getsockname(), *client.getsockname(), file=told)
 subprocess.run(["sh", "-c", "sleep 0.12; exit 0", "two words", "it's", ""])
 with open("script", "w") as script:
     print("#!/bin/sleep", file=script)
@@ -120,6 +127,10 @@ def check_sockets(tracer, rows, folder, port):
     sent = [(row["syscall"], row["path"], row["bytes"]) for row in rows if row["syscall"] in ("sendto", "send")]
     tap.ok(("sendto", peer, "5") in sent and ("sendto", peer, "6") in sent, f"{tracer}: both datagrams went to {peer}", sent)
     tap.ok(("sendto", os.path.join(folder, "unix-socket"), "5") in sent, f"{tracer}: the unix socket has its path", sent)
+    with open(os.path.join(folder, "accepted"), encoding="ascii") as told:
+        host, port, own_host, own_port = told.read().split()
+    received = [(row["syscall"], row["path"], row["bytes"]) for row in rows if row["bytes"] == "7"]
+    tap.ok(sorted(received) == [("recvfrom", f"{own_host}:{own_port}", "7"), ("sendto", f"{host}:{port}", "7")], f"{tracer}: who was accepted is known by address", received)
 
 
 def check_path(tracer, recording, port):

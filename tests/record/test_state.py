@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 # The state that a recording begins with: what /proc says of processes that were started for it must be in the trace,
 # and Babeltrace must read the trace as Lull does. Arguments: the program write_state.
+import contextlib
 import ctypes
+import ipaddress
 import json
 import mmap
 import os
@@ -54,6 +56,21 @@ def be_looked_at(directory):
         file.write(bytes(8192))
         file.flush()
         parts = [mmap.mmap(file.fileno(), 4096, offset=at) for at in (0, 4096)]  # noqa: F841 - stay in memory
+    told["peers"] = []
+    kept = []
+    for family, kind, host in ((socket.AF_INET, socket.SOCK_STREAM, "127.0.0.1"), (socket.AF_INET6, socket.SOCK_STREAM, "::1"), (socket.AF_INET, socket.SOCK_DGRAM, "127.0.0.1")):
+        with contextlib.suppress(OSError):  # without IPv6
+            server, client = socket.socket(family, kind), socket.socket(family, kind)
+            server.bind((host, 0))
+            if kind == socket.SOCK_STREAM:
+                server.listen()
+            client.connect(server.getsockname())
+            kept += [server, client]
+            told["peers"] += [(server.fileno(), *server.getsockname()[:2], kind), (client.fileno(), *client.getpeername()[:2], kind)]
+            if kind == socket.SOCK_STREAM:
+                accepted, address = server.accept()
+                kept.append(accepted)
+                told["peers"].append((accepted.fileno(), *address[:2], kind))
     told["pipe"], _ = os.pipe()
     end = socket.socket(socket.AF_UNIX)
     told["socket"] = end.fileno()
@@ -110,6 +127,15 @@ def check_files(events, told, table):
            "a pipe is called as the kernel calls it", files)
     tap.ok(re.fullmatch(r"socket:\[\d+\]", files.get(told["socket"], {}).get("filename", "")),
            "a socket likewise", files)
+
+
+def check_peers(events, told, table):
+    found = {}
+    for peer in [e["fields"] for e in events if e["name"] == "lull_statedump_peer" and e["fields"]["file_table_address"] == table]:
+        raw = (peer["address_high"].to_bytes(8, "big") + peer["address_low"].to_bytes(8, "big"))[:4 if peer["family"] == socket.AF_INET else 16]
+        found[peer["fd"]] = (str(ipaddress.ip_address(raw)), peer["port"], bool(peer["is_datagram"]))
+    expected = {fd: (host, port, kind == socket.SOCK_DGRAM) for fd, host, port, kind in told["peers"]}
+    tap.ok(expected and found == expected, "sockets have their peers, or else their own address", found, expected)
 
 
 def check_mapped(events, told):
@@ -179,7 +205,9 @@ def check_state(directory):
         tap.ok(not named(events, "process_state"), "tasks that tracers number otherwise are left out")
         tap.skip("tasks and files", "this is not the first pid namespace, so tasks are left out")
         return
-    check_files(events, told, check_tasks(events, told))
+    table = check_tasks(events, told)
+    check_files(events, told, table)
+    check_peers(events, told, table)
     check_mapped(events, told)
 
 

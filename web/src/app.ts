@@ -161,6 +161,7 @@ export class App implements Page {
         this.search.addEventListener('keydown', event => this.searchKey(event));
         document.addEventListener('keydown', event => this.key(event));
         window.addEventListener('resize', () => this.drawAll());
+        new ResizeObserver(() => this.drawScales()).observe(this.main); // whose own bar may come or go with its panels
         window.addEventListener('hashchange', () => this.restore());
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.drawAll());
     }

@@ -17,7 +17,7 @@
 #define EFAULT 14
 #define HEAD offsetof(struct lull_names_record, text)
 
-enum { TYPE_MASK = 0170000, TYPE_REGULAR = 0100000 }; /* of i_mode */
+enum { TYPE_MASK = 0170000, TYPE_REGULAR = 0100000, TYPE_SOCKET = 0140000 }; /* of i_mode */
 enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
 /* As many processes can be followed. */
 enum { MOST_FOLLOWED = 65536, RING_BYTES = 4 << 20 };
@@ -40,6 +40,21 @@ struct inode {
 };
 struct file {
     struct inode *f_inode;
+    void *private_data;
+};
+struct in6_addr {
+    uint8_t bytes[16];
+};
+struct sock_common {
+    uint32_t skc_daddr;
+    uint16_t skc_dport, skc_family;
+    struct in6_addr skc_v6_daddr;
+};
+struct sock {
+    struct sock_common __sk_common;
+};
+struct socket {
+    struct sock *sk;
 };
 struct fdtable {
     unsigned int max_fds;
@@ -279,6 +294,31 @@ static __always_inline void send_address(uint64_t pointer, uint64_t size)
     send(record);
 }
 
+/* With whom a socket is connected, as the kernel knows it: who accepts a connection need not ask. */
+static __always_inline void send_peer(uint64_t fd)
+{
+    const struct file *file = file_of(fd);
+    if ((BPF_CORE_READ(file, f_inode, i_mode) & TYPE_MASK) != TYPE_SOCKET) {
+        return;
+    }
+    const struct socket *socket = BPF_CORE_READ(file, private_data);
+    const struct sock *sock = BPF_CORE_READ(socket, sk);
+    const uint16_t family = BPF_CORE_READ(sock, __sk_common.skc_family);
+    struct lull_names_record *record =
+        family == FAMILY_INET || family == FAMILY_INET6 ? start_record(LULL_NAMES_SOCKET) : NULL;
+    if (!record) {
+        return;
+    }
+    record->a = family;
+    record->b = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
+    if (family == FAMILY_INET) {
+        bpf_core_read(record->address, 4, &sock->__sk_common.skc_daddr);
+    } else {
+        bpf_core_read(record->address, 16, &sock->__sk_common.skc_v6_daddr);
+    }
+    send(record);
+}
+
 static __always_inline void send_pair(uint64_t pointer)
 {
     int32_t fds[2];
@@ -332,6 +372,9 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         break;
     case LULL_NAMES_ADDRESS_TO:
         send_address(call.arguments[4], call.arguments[5]);
+        break;
+    case LULL_NAMES_PEER:
+        send_peer((uint64_t)ret);
         break;
     case LULL_NAMES_PAIR_FIRST:
         send_pair(call.arguments[0]);

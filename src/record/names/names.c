@@ -27,15 +27,20 @@ static const struct {
 #ifdef SYS_creat
     {SYS_creat, LULL_NAMES_OPEN_FIRST},
 #endif
-    {SYS_openat, LULL_NAMES_OPEN_SECOND},     {SYS_execve, LULL_NAMES_PATH_FIRST},
+    {SYS_openat, LULL_NAMES_OPEN_SECOND},
+    {SYS_execve, LULL_NAMES_PATH_FIRST},
 #ifdef SYS_openat2
     {SYS_openat2, LULL_NAMES_OPEN_SECOND},
 #endif
 #ifdef SYS_stat
-    {SYS_stat, LULL_NAMES_PATH_FIRST},        {SYS_lstat, LULL_NAMES_PATH_FIRST},
-    {SYS_access, LULL_NAMES_PATH_FIRST},      {SYS_readlink, LULL_NAMES_PATH_FIRST},
-    {SYS_unlink, LULL_NAMES_PATH_FIRST},      {SYS_mkdir, LULL_NAMES_PATH_FIRST},
-    {SYS_rmdir, LULL_NAMES_PATH_FIRST},       {SYS_rename, LULL_NAMES_PATH_FIRST},
+    {SYS_stat, LULL_NAMES_PATH_FIRST},
+    {SYS_lstat, LULL_NAMES_PATH_FIRST},
+    {SYS_access, LULL_NAMES_PATH_FIRST},
+    {SYS_readlink, LULL_NAMES_PATH_FIRST},
+    {SYS_unlink, LULL_NAMES_PATH_FIRST},
+    {SYS_mkdir, LULL_NAMES_PATH_FIRST},
+    {SYS_rmdir, LULL_NAMES_PATH_FIRST},
+    {SYS_rename, LULL_NAMES_PATH_FIRST},
 #endif
 #ifdef SYS_newfstatat
     {SYS_newfstatat, LULL_NAMES_PATH_SECOND},
@@ -52,16 +57,27 @@ static const struct {
 #ifdef SYS_renameat2
     {SYS_renameat2, LULL_NAMES_PATH_SECOND},
 #endif
-    {SYS_faccessat, LULL_NAMES_PATH_SECOND},  {SYS_readlinkat, LULL_NAMES_PATH_SECOND},
-    {SYS_unlinkat, LULL_NAMES_PATH_SECOND},   {SYS_mkdirat, LULL_NAMES_PATH_SECOND},
-    {SYS_statfs, LULL_NAMES_PATH_FIRST},      {SYS_truncate, LULL_NAMES_PATH_FIRST},
-    {SYS_chdir, LULL_NAMES_PATH_FIRST},       {SYS_umount2, LULL_NAMES_PATH_FIRST},
-    {SYS_mount, LULL_NAMES_PATH_SECOND},      {SYS_connect, LULL_NAMES_ADDRESS},
-    {SYS_bind, LULL_NAMES_ADDRESS},           {SYS_sendto, LULL_NAMES_ADDRESS_TO},
+    {SYS_faccessat, LULL_NAMES_PATH_SECOND},
+    {SYS_readlinkat, LULL_NAMES_PATH_SECOND},
+    {SYS_unlinkat, LULL_NAMES_PATH_SECOND},
+    {SYS_mkdirat, LULL_NAMES_PATH_SECOND},
+    {SYS_statfs, LULL_NAMES_PATH_FIRST},
+    {SYS_truncate, LULL_NAMES_PATH_FIRST},
+    {SYS_chdir, LULL_NAMES_PATH_FIRST},
+    {SYS_umount2, LULL_NAMES_PATH_FIRST},
+    {SYS_mount, LULL_NAMES_PATH_SECOND},
+    {SYS_connect, LULL_NAMES_ADDRESS},
+    {SYS_bind, LULL_NAMES_ADDRESS},
+    {SYS_sendto, LULL_NAMES_ADDRESS_TO},
+    {SYS_accept4, LULL_NAMES_PEER},
+#ifdef SYS_accept
+    {SYS_accept, LULL_NAMES_PEER},
+#endif
 #ifdef SYS_pipe
     {SYS_pipe, LULL_NAMES_PAIR_FIRST},
 #endif
-    {SYS_pipe2, LULL_NAMES_PAIR_FIRST},       {SYS_socketpair, LULL_NAMES_PAIR_FOURTH},
+    {SYS_pipe2, LULL_NAMES_PAIR_FIRST},
+    {SYS_socketpair, LULL_NAMES_PAIR_FOURTH},
 };
 
 enum { MOST_PROGRAMS = 8 };

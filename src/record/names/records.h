@@ -24,6 +24,7 @@ enum lull_names_action {
     LULL_NAMES_PATH_SECOND, /* unlinkat(dirfd, path, …) */
     LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
     LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */
+    LULL_NAMES_PEER,        /* accept(…): none, but whom it has accepted */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
     LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
     LULL_NAMES_ACTIONS

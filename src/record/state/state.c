@@ -17,6 +17,7 @@
 
 #include "record/state/containers.h"
 #include "record/state/machine.h"
+#include "record/state/sockets.h"
 
 /* The number of the first pid namespace's file, include/uapi/linux/nsfs.h in the kernel. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
@@ -30,6 +31,7 @@ enum { STATUS_UNKNOWN = 0, STATUS_ZOMBIE = 4, STATUS_WAITS = 5, STATUS_DEAD = 7 
 
 struct snapshot {
     struct lull_state_trace *trace;
+    struct lull_state_sockets *sockets;
     GHashTable *mapped; /* set of struct file_number: files in memory that were put */
     char text[1 << 14]; /* what was read last; paths in /proc/PID/fd have 4096 bytes at most */
 };
@@ -319,6 +321,18 @@ static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, 
     lull_state_trace_put(
         snapshot->trace, LULL_STATE_FILE,
         (union lull_state_value[]){{pid}, {fd}, {flags}, {.text = snapshot->text}});
+    const struct lull_state_end *end = lull_state_sockets_find(snapshot->sockets, snapshot->text);
+    if (end) {
+        lull_state_trace_put(snapshot->trace, LULL_STATE_PEER,
+                             (union lull_state_value[]){{pid},
+                                                        {fd},
+                                                        {end->family},
+                                                        {end->port},
+                                                        {end->own_port},
+                                                        {lull_state_half(end->address)},
+                                                        {lull_state_half(end->address + 8)},
+                                                        {end->is_datagram}});
+    }
 }
 
 static void dump_files(struct snapshot *snapshot, int proc, int pid)
@@ -329,6 +343,7 @@ static void dump_files(struct snapshot *snapshot, int proc, int pid)
     g_snprintf(path, sizeof path, "%d/fdinfo", pid);
     int infos = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files && infos >= 0) {
+        lull_state_sockets_read(snapshot->sockets, proc, pid);
         for (const struct dirent *entry; (entry = readdir(files));) {
             dump_file(snapshot, dirfd(files), infos, pid, entry->d_name);
         }
@@ -442,6 +457,7 @@ static void dump_processes(struct snapshot *snapshot)
         return;
     }
     if (has_same_numbers(dirfd(proc))) {
+        snapshot->sockets = lull_state_sockets_new();
         snapshot->mapped = g_hash_table_new_full(hash_number, is_same_number, g_free, NULL);
         for (const struct dirent *entry; (entry = readdir(proc));) {
             int pid = number_of(entry->d_name);
@@ -450,6 +466,7 @@ static void dump_processes(struct snapshot *snapshot)
             }
         }
         g_hash_table_unref(snapshot->mapped);
+        lull_state_sockets_free(snapshot->sockets);
     }
     closedir(proc);
 }

@@ -10,11 +10,12 @@
 /* Fields are those of the table in state_trace.c, in its order. */
 enum lull_state_event {
     LULL_STATE_START,
-    LULL_STATE_CONTAINER,   /* id, name */
-    LULL_STATE_PROCESS,     /* tid, pid, ppid, name, status, cpu, file table, priority */
-    LULL_STATE_CGROUP,      /* tid, path */
-    LULL_STATE_PID_NS,      /* tid, tid in its namespace, depth and number of that */
-    LULL_STATE_FILE,        /* file table, descriptor, flags, path */
+    LULL_STATE_CONTAINER, /* id, name */
+    LULL_STATE_PROCESS,   /* tid, pid, ppid, name, status, cpu, file table, priority */
+    LULL_STATE_CGROUP,    /* tid, path */
+    LULL_STATE_PID_NS,    /* tid, tid in its namespace, depth and number of that */
+    LULL_STATE_FILE,      /* file table, descriptor, flags, path */
+    LULL_STATE_PEER, /* file table, descriptor of a socket, family, port, its own port, two halves of the address, whether it is UDP */
     LULL_STATE_MAPPED_FILE, /* device, inode, path of a file that is in memory of some process */
     LULL_STATE_DISK,        /* device, name */
     LULL_STATE_NETWORK,     /* name, IPv4 address in network order */
@@ -35,6 +36,16 @@ union lull_state_value {
     int64_t number;
     const char *text;
 };
+
+/* Half of an address in network order, as the events have it. */
+static inline int64_t lull_state_half(const uint8_t address[static 8])
+{
+    uint64_t half = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        half = half << 8 | address[i];
+    }
+    return (int64_t)half;
+}
 
 struct lull_state_trace;
 

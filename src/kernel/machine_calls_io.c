@@ -378,14 +378,26 @@ static void make_pair(struct ended *e)
 }
 
 /* What is accepted is of the family that its address has, or else of the listening socket's. */
+/* A socket that has not been bound, or of which nothing else is known. */
+static bool is_nameless(const char *socket)
+{
+    return strcmp(socket, "socket") == 0 || g_str_has_prefix(socket, "socket:[");
+}
+
 static void accept_peer(struct ended *e)
 {
     const struct lull_ev_io_exit *ev = e->event;
     enum lull_file_type type = LULL_FILE_SOCKET;
+    uint32_t path = LULL_NONE;
     if (has(e, CALL_ARG_FD)) {
         use(e);
-        if (e->io->file != LULL_NONE && e->model->files.items[e->io->file].type == LULL_FILE_NET) {
+        const struct lull_file *listener =
+            e->io->file != LULL_NONE ? &e->model->files.items[e->io->file] : NULL;
+        if (listener && listener->type == LULL_FILE_NET) {
             type = LULL_FILE_NET;
+        } else if (listener && listener->path != LULL_NONE &&
+                   !is_nameless(e->model->labels.items[listener->path])) {
+            path = listener->path; /* a unix socket is called as who connected it calls it */
         }
         e->io->fd = -1;
         e->io->file = LULL_NONE;
@@ -396,6 +408,9 @@ static void accept_peer(struct ended *e)
     }
     e->model->files.items[e->io->file].type = type;
     e->model->files.items[e->io->file].is_accepted = true;
+    if (path != LULL_NONE) {
+        e->model->files.items[e->io->file].path = path;
+    }
     uint8_t ip[16] = {0};
     if (ev && LULL_HAS(ev, io_exit, family) && LULL_HAS(ev, io_exit, port) &&
         take_ip(ip, ev->ip4, ev->ip6)) {

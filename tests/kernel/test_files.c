@@ -121,6 +121,23 @@ static void test_sockets(struct fixture *f, gconstpointer data)
            "10: recvmmsg 240..250 = 3 read fd 8=socket,?,before\n");
 }
 
+/* Who accepts at a unix socket knows no more of the other end than where it connected. */
+static void test_accept_unix(struct fixture *f, gconstpointer data)
+{
+    CALL(100, socket, 3, ARG(family), .family = 1);
+    accept_from(f, 120, 6, 1, NULL, 0);
+    CALL(140, bind, 0, ARG(fd) | ARG(family) | ARG(path), .fd = 3, .family = 1, .path = "/run/x");
+    accept_from(f, 160, 7, 1, NULL, 0);
+    read_file(f, 180, 6, 1);
+    read_file(f, 200, 7, 1);
+    expect(f, "10: socket 100..110 = 3 open fd 3=socket,socket,110\n"
+              "10: accept4 120..130 = 6 open fd 6=socket,socket,cloexec,130\n"
+              "10: bind 140..150 = 0 other fd 3=socket,/run/x,110\n"
+              "10: accept4 160..170 = 7 open fd 7=socket,/run/x,cloexec,170\n"
+              "10: read 180..190 = 1 read fd 6=socket,socket,cloexec,130 wants 100 moved 1\n"
+              "10: read 200..210 = 1 read fd 7=socket,/run/x,cloexec,170 wants 100 moved 1\n");
+}
+
 /* dup(2) and fork(2): copies refer to the same open file. What connects one of them connects all that are open, whoever
  * uses it, also if it has not been used yet; but what a datagram is sent to is the caller's affair. */
 static void test_copied_sockets(struct fixture *f, gconstpointer data)
@@ -493,6 +510,7 @@ int main(int argc, char **argv)
     TEST("copied-sockets", test_copied_sockets);
     TEST("family", test_family);
     TEST("accept", test_accept);
+    TEST("accept-unix", test_accept_unix);
     TEST("dup", test_dup);
     TEST("close", test_close);
     TEST("close-range", test_close_range);

@@ -64,6 +64,8 @@ server.listen()
 client = socket.socket(socket.AF_UNIX)
 client.connect(os.path.join(folder, "unix-socket"))
 client.send(b"12345")
+accepted, _ = server.accept()
+accepted.recv(100)
 listener = socket.create_server(("127.0.0.1", 0))
 client = socket.create_connection(listener.getsockname())
 accepted, _ = listener.accept()
@@ -127,6 +129,8 @@ def check_sockets(tracer, rows, folder, port):
     sent = [(row["syscall"], row["path"], row["bytes"]) for row in rows if row["syscall"] in ("sendto", "send")]
     tap.ok(("sendto", peer, "5") in sent and ("sendto", peer, "6") in sent, f"{tracer}: both datagrams went to {peer}", sent)
     tap.ok(("sendto", os.path.join(folder, "unix-socket"), "5") in sent, f"{tracer}: the unix socket has its path", sent)
+    answered = [row["path"] for row in rows if row["syscall"] == "recvfrom" and row["bytes"] == "5"]
+    tap.ok(answered == ["unix-socket"], f"{tracer}: who accepts at a unix socket reads from what it was bound to", answered)
     with open(os.path.join(folder, "accepted"), encoding="ascii") as told:
         host, port, own_host, own_port = told.read().split()
     received = [(row["syscall"], row["path"], row["bytes"]) for row in rows if row["bytes"] == "7"]

@@ -141,20 +141,24 @@ void names_address(struct lull_model *model, struct machine *machine,
 void names_peer(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_statedump_peer *ev)
 {
+    enum { FIRST_EPHEMERAL_PORT = 32768 };
+    const uint32_t file = files_dumped_as(model, machine, ev->table, ev->fd);
+    struct lull_file *known = file == LULL_NONE ? NULL : &model->files.items[file];
     uint8_t ip[16];
+    if (!known || known->path == LULL_NONE ||
+        !g_str_has_prefix(model->labels.items[known->path], "socket:")) {
+        return;
+    }
+    if (ev->family == CALL_FAMILY_UNIX && ev->path.length > 0) {
+        files_name(model, file, model_label_of(model, ev->path), LULL_FILE_SOCKET);
+        return;
+    }
     if (ev->port < 0 || ev->port > UINT16_MAX ||
         (ev->family != CALL_FAMILY_INET && ev->family != CALL_FAMILY_INET6)) {
         return;
     }
-    const uint32_t file = files_dumped_as(model, machine, ev->table, ev->fd);
-    const uint32_t path = file == LULL_NONE ? LULL_NONE : model->files.items[file].path;
-    if (path == LULL_NONE || !g_str_has_prefix(model->labels.items[path], "socket:")) {
-        return;
-    }
     take_half(ip, (uint64_t)ev->high);
     take_half(ip + 8, (uint64_t)ev->low);
-    enum { FIRST_EPHEMERAL_PORT = 32768 };
-    struct lull_file *known = &model->files.items[file];
     known->is_datagram = ev->is_datagram != 0;
     known->is_accepted = LULL_HAS(ev, statedump_peer, own_port) &&
                          ev->own_port < FIRST_EPHEMERAL_PORT && ev->port >= FIRST_EPHEMERAL_PORT;

@@ -70,6 +70,7 @@ static void dump_peer(struct fixture *f, int64_t t, uint64_t table, int fd, int 
 /* Peers of sockets name them, also if IPv6 carries IPv4; not what has another name by then, nor what is no socket. */
 static void test_peers(struct fixture *f, gconstpointer data)
 {
+    struct lull_model *model = f->model;
     const uint64_t v4 = UINT64_C(0x0a090002) << 32, mapped = UINT64_C(0xffff0a090003);
     enum { INET = 2, INET6 = 10, PACKET = 17 };
     open_file(f, 20, 8, "/new", 0);
@@ -87,8 +88,11 @@ static void test_peers(struct fixture *f, gconstpointer data)
     dump_peer(f, 77, 0xb, 3, INET, v4, 0, 81);
     dump_peer(f, 78, 0xa, -1, INET, v4, 0, 81);
     dump_peer(f, 79, 0xa, 3, INET, v4, 0, 70000);
+    dump_file(f, 79, 10, 0xa, 9, "socket:[124]", 0);
+    FEED(statedump_peer, 0, 0, 79, .have = ALL, .table = 0xa, .fd = 9, .family = 1,
+         .path = feed_text("/run/x"));
     feed_switch(f->model, 0, 0, 80, 0, 10, 0);
-    for (int fd = 3; fd < 9; fd++) {
+    for (int fd = 3; fd < 10; fd++) {
         read_file(f, 40 + fd * 20, fd, 1);
     }
     expect(f, "10: openat 20..30 = 8 open fd 8=disk,/new,30\n"
@@ -97,7 +101,8 @@ static void test_peers(struct fixture *f, gconstpointer data)
               "10: read 140..150 = 1 read fd 5=net,10.9.0.3:40000,before wants 100 moved 1\n"
               "10: read 160..170 = 1 read fd 6=socket,socket:[123],before wants 100 moved 1\n"
               "10: read 180..190 = 1 read fd 7=pipe,pipe:[9],before wants 100 moved 1\n"
-              "10: read 200..210 = 1 read fd 8=disk,/new,30 wants 100 moved 1\n");
+              "10: read 200..210 = 1 read fd 8=disk,/new,30 wants 100 moved 1\n"
+              "10: read 220..230 = 1 read fd 9=socket,/run/x,before wants 100 moved 1\n");
 }
 
 /* A dump that gives one process two tables, and a fork of a task into itself, leave no table behind

@@ -71,6 +71,15 @@ def be_looked_at(directory):
                 accepted, address = server.accept()
                 kept.append(accepted)
                 told["peers"].append((accepted.fileno(), *address[:2], kind))
+    path = os.path.join(directory, "unix socket")
+    server, client, _ = (socket.socket(socket.AF_UNIX) for _ in range(3))
+    server.bind(path)
+    server.listen()
+    client.connect(path)
+    accepted, _ = server.accept()
+    pair = socket.socketpair()
+    kept += [server, client, accepted, *pair]
+    told["unix"] = [path, [server.fileno(), client.fileno(), accepted.fileno()]]
     told["pipe"], _ = os.pipe()
     end = socket.socket(socket.AF_UNIX)
     told["socket"] = end.fileno()
@@ -130,12 +139,17 @@ def check_files(events, told, table):
 
 
 def check_peers(events, told, table):
-    found = {}
+    found, named = {}, {}
     for peer in [e["fields"] for e in events if e["name"] == "lull_statedump_peer" and e["fields"]["file_table_address"] == table]:
         raw = (peer["address_high"].to_bytes(8, "big") + peer["address_low"].to_bytes(8, "big"))[:4 if peer["family"] == socket.AF_INET else 16]
+        if peer["family"] == socket.AF_UNIX:
+            named[peer["fd"]] = peer["path"]
+            continue
         found[peer["fd"]] = (str(ipaddress.ip_address(raw)), peer["port"], bool(peer["is_datagram"]))
     expected = {fd: (host, port, kind == socket.SOCK_DGRAM) for fd, host, port, kind in told["peers"]}
     tap.ok(expected and found == expected, "sockets have their peers, or else their own address", found, expected)
+    path, fds = told["unix"]
+    tap.ok(named == dict.fromkeys(fds, path), "of unix sockets one end is bound to a path, which is that of both", named, told["unix"])
 
 
 def check_mapped(events, told):

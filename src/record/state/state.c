@@ -331,7 +331,8 @@ static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, 
                                                         {end->own_port},
                                                         {lull_state_half(end->address)},
                                                         {lull_state_half(end->address + 8)},
-                                                        {end->is_datagram}});
+                                                        {end->is_datagram},
+                                                        {.text = end->path ? end->path : ""}});
     }
 }
 

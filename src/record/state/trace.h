@@ -15,7 +15,7 @@ enum lull_state_event {
     LULL_STATE_CGROUP,    /* tid, path */
     LULL_STATE_PID_NS,    /* tid, tid in its namespace, depth and number of that */
     LULL_STATE_FILE,      /* file table, descriptor, flags, path */
-    LULL_STATE_PEER, /* file table, descriptor of a socket, family, port, its own port, two halves of the address, whether it is UDP */
+    LULL_STATE_PEER, /* file table, descriptor of a socket, family, port, its own port, two halves of the address, whether it is UDP, path of a unix socket */
     LULL_STATE_MAPPED_FILE, /* device, inode, path of a file that is in memory of some process */
     LULL_STATE_DISK,        /* device, name */
     LULL_STATE_NETWORK,     /* name, IPv4 address in network order */

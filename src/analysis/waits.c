@@ -44,6 +44,7 @@ static void waits_free(struct lull_analysis *analysis)
     g_string_free(waits->text, TRUE);
     lull_vec_free(&waits->waits);
     lull_vec_free(&waits->tasks);
+    lull_vec_free(&waits->faults);
     lull_map_free(&waits->by_path);
     lull_map_free(&waits->by_address);
     lull_slots_free(&waits->by_task);
@@ -110,15 +111,38 @@ static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *
     return number;
 }
 
-/* What it waited for: what its call was for, else the device, or the interrupt that ended it. */
+/* "page fault of /usr/bin/git": of a task that waits, in no call, until that page is read. LULL_NONE: it does not. */
+static uint32_t fault_object(struct waits *waits, const struct lull_state_fact *fact)
+{
+    const struct lull_model *model = waits->head.model;
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    if (fact->task >= waits->faults.count || fact->syscall != LULL_NONE || !wakeup ||
+        wakeup->cause != LULL_CAUSE_DISK || wakeup->request == LULL_NONE) {
+        return LULL_NONE;
+    }
+    const struct fault_note *fault = &waits->faults.items[fact->task];
+    const uint32_t rwbs = lull_model_request(model, wakeup->request)->rwbs;
+    if (!(rwbs & LULL_RWBS_READ) || !lull_fault_explains(fault->time_ns, fact->start_ns, rwbs)) {
+        return LULL_NONE;
+    }
+    if (fault->path != LULL_NONE) {
+        g_string_printf(waits->text, "page fault of %s", lull_model_label(model, fault->path));
+    } else {
+        g_string_printf(waits->text, "page fault of inode %" G_GUINT64_FORMAT, fault->inode);
+    }
+    return object_number(waits, waits->text->str);
+}
+
+/* What it waited for: what its call was for, else the page, the device, or the interrupt that ended it. */
 static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fact)
 {
     const struct lull_model *model = waits->head.model;
     const struct lull_wakeup *wakeup = fact->wakeup;
     const struct lull_wait_reason reason = lull_wait_reason_of(fact);
     const uint32_t object = call_object(waits, &reason);
-    if (object != LULL_NONE) {
-        return object;
+    const uint32_t named = object != LULL_NONE ? object : fault_object(waits, fact);
+    if (named != LULL_NONE) {
+        return named;
     }
     const char *device = wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE
                              ? lull_model_device(model, wakeup->request)
@@ -391,6 +415,18 @@ static void waits_syscall(void *user, const struct lull_syscall_fact *fact)
     }
 }
 
+static void waits_paging(void *user, const struct lull_paging_fact *fact)
+{
+    struct waits *waits = user;
+    if (fact->step != LULL_PAGING_FILE) {
+        return;
+    }
+    while (waits->faults.count <= fact->task) {
+        lull_vec_push(&waits->faults, (struct fault_note){.time_ns = INT64_MIN});
+    }
+    waits->faults.items[fact->task] = (struct fault_note){fact->time_ns, fact->inode, fact->path};
+}
+
 static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 {
     struct waits *waits = (struct waits *)analysis;
@@ -413,7 +449,10 @@ const struct lull_analysis_class lull_analysis_waits = {
     .groups = LULL_GROUP_GRAPH,
     .is_by_host = true,
     .size = sizeof(struct waits),
-    .facts = {.state = waits_state, .switched = waits_switched, .syscall = waits_syscall},
+    .facts = {.state = waits_state,
+              .switched = waits_switched,
+              .syscall = waits_syscall,
+              .paging = waits_paging},
     .open = waits_open,
     .close = waits_close,
     .emit = waits_emit,

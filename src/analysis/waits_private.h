@@ -33,6 +33,13 @@ struct task_sum {
     uint32_t recent[2]; /* its last waits, blocked and runnable: index in `waits` + 1; 0: none */
 };
 
+/* The page of a file that a task used last. */
+struct fault_note {
+    int64_t time_ns; /* INT64_MIN: none */
+    uint64_t inode;
+    uint32_t path; /* label, or LULL_NONE */
+};
+
 /* A wait in a call that has not ended yet. */
 struct late_wait {
     struct lull_wait_key key;
@@ -55,6 +62,7 @@ struct waits {
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
     struct lull_slots by_task; /* → index in `tasks` + 1 */
+    LULL_VEC(struct fault_note) faults; /* by task */
     struct lull_turns *turns;
     LULL_VEC(struct late_wait) late;
     uint32_t free_late;      /* a place in `late` that is free, or LULL_NONE */

@@ -219,15 +219,14 @@ static void take_file(const struct paging_note *note, struct lull_wait_reason *r
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                                  uint32_t rwbs, struct lull_wait_reason *reason)
 {
-    enum { AT_ONCE_NS = 1000000 }; /* from the fault to the wait for what has to be read */
-    /* Only for files the kernel reads ahead, which may take it longer, or where their blocks are. */
+    /* Only for files the kernel reads ahead, or where their blocks are. */
     const bool is_file = rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META);
     const uint32_t host = lull_model_task(eg->model, task)->host;
     if (host >= eg->hosts.count || !eg->hosts.items[host].has_faults) {
         return LULL_FAULT_ANY;
     }
-    if (task < eg->paging.count && eg->paging.items[task].fault_ns != INT64_MIN &&
-        (is_file || start_ns - eg->paging.items[task].fault_ns < AT_ONCE_NS)) {
+    if (task < eg->paging.count &&
+        lull_fault_explains(eg->paging.items[task].fault_ns, start_ns, rwbs)) {
         take_file(&eg->paging.items[task], reason);
         return LULL_FAULT_FILE;
     }

@@ -208,6 +208,10 @@ def check_names(folder):
     waits = [s for s in json.loads(done.stdout)['segments'] if s['state'] == 'blocked']
     objects = [wait['reason']['object'] for wait in waits]
     tap.ok(objects == ['/usr/lib/new.so', '/usr/bin/program', f'inode {INODE}', f'inode {INODE + 2}'], 'files in memory have their paths', waits)
+    done = subprocess.run([os.environ['LULL'], 'waits', '--json', '--state', 'D', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    rows = json.loads(done.stdout)['windows'][0]['tables']['waits']
+    tap.ok(sorted((row['object'], row['total_ns'] / MS) for row in rows) == sorted((f'page fault of {name}', 5) for name in objects),
+           'waits says so, too', rows)
     tap.ok('in a page fault of /usr/lib/new.so' in waits[0]['detail'] and waits[0]['reason']['kind'] == 'fault', 'and a page fault says so', waits[0])
 
 

@@ -61,7 +61,7 @@ struct waits {
     struct lull_map by_path;    /* label, or that of a datagram socket's → index in `objects` */
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
-    struct lull_slots by_task; /* → index in `tasks` + 1 */
+    struct lull_slots by_task;          /* → index in `tasks` + 1 */
     LULL_VEC(struct fault_note) faults; /* by task */
     struct lull_turns *turns;
     LULL_VEC(struct late_wait) late;

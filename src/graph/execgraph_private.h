@@ -176,6 +176,7 @@ struct lull_execgraph {
     struct lull_wait_reasons reasons;
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
+    bool has_asked; /* a task has asked for a connection without waiting for it */
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of; /* evidence → one of these */
     struct lull_map tries_of;   /* evidence of a wait that a waker ended → its last try before */

@@ -284,6 +284,7 @@ static void note_connection(struct lull_execgraph *eg, const struct lull_syscall
     const struct lull_io *io = fact->io;
     if (io->kind == LULL_IO_CONNECT) {
         last_wait(eg, fact->task); /* makes the place in `sent` */
+        eg->has_asked = true;
         eg->sent.items[fact->task] = (struct sent_note){fact->end_ns, ASKED_TO_CONNECT, io->file,
                                                         lull_model_file(eg->model, io->file)->path};
         return;
@@ -303,7 +304,9 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
         return;
     }
     if (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ) {
-        note_connection(eg, fact);
+        if (G_UNLIKELY(io->kind == LULL_IO_CONNECT || eg->has_asked)) {
+            note_connection(eg, fact);
+        }
         return;
     }
     /* sendmmsg() says how many messages there were, not how long they are. */

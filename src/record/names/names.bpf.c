@@ -313,7 +313,8 @@ static __always_inline void send_peer(uint64_t fd)
     record->b = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
     if (family == FAMILY_INET) {
         bpf_core_read(record->address, 4, &sock->__sk_common.skc_daddr);
-    } else {
+    } else if (bpf_core_field_exists(
+                   sock->__sk_common.skc_v6_daddr)) { /* not without CONFIG_IPV6 */
         bpf_core_read(record->address, 16, &sock->__sk_common.skc_v6_daddr);
     }
     send(record);

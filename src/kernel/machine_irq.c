@@ -558,10 +558,24 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags)
                                                : IRQ_NONE;
 }
 
+/* Nothing but time makes a timerfd ready, nor ends poll() of nothing. */
+static bool waits_for_time(const struct lull_model *model, const struct call *call)
+{
+    const uint32_t path = call->args.have & CALL_ARG_FD && call->file != LULL_NONE
+                              ? model->files.items[call->file].path
+                              : LULL_NONE;
+    const char *name = path != LULL_NONE ? model->labels.items[path] : "";
+    return strcmp(name, "timerfd") == 0 || strcmp(name, "anon_inode:[timerfd]") == 0 ||
+           (call->args.have & CALL_ARG_WATCHED && call->args.watched == 0);
+}
+
 /* Whether the task is in a call whose end is a timer's, or a signal's. */
 static bool is_sleep(const struct lull_model *model, const struct task *task)
 {
     static const char sleep[] = "nanosleep";
+    if (task->call != LULL_NONE && waits_for_time(model, &model->calls.items[task->call])) {
+        return true;
+    }
     const char *name = task->syscall != LULL_NONE ? model->labels.items[task->syscall] : "";
     const size_t length = call_name_length(name);
     return length >= strlen(sleep) && g_str_has_prefix(name + length - strlen(sleep), sleep);

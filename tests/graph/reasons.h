@@ -68,12 +68,21 @@ enum {
     EXIT_GROUP = 231,
     EPOLL_WAIT = 232,
     OPENAT = 257,
+    TIMERFD_CREATE = 283,
     EVENTFD2 = 290,
     SEMOP = 65,
     MSGSND = 69,
     MSGRCV = 70,
     EPOLL_CREATE1 = 291,
 };
+
+/* A timer wakes task 1. */
+static inline void feed_timer(struct lull_model *model, int64_t t)
+{
+    FEED(hrtimer_entry, 0, 0, t, .have = 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
+    FEED(hrtimer_exit, 0, 0, t + 1, .have = 0);
+}
 
 /* What task 1 said of its only wait up to now, as a step of its own path. */
 static inline struct lull_segment wait_of(struct fixture *f, GStringChunk *strings,

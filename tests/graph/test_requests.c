@@ -72,7 +72,7 @@ static const struct uring_way {
      "in io_uring_enter on an eventfd, woken by t2/2, user_data 0xa1", NULL},
 };
 
-static void feed_timer(struct lull_model *model, int64_t t)
+static void feed_timer_softirq(struct lull_model *model, int64_t t)
 {
     feed_softirq(model, 0, 0, t, 1, true);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
@@ -105,7 +105,7 @@ static void step(struct lull_model *model, const struct uring_way *way, char let
         feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
         break;
     case 'T':
-        feed_timer(model, t);
+        feed_timer_softirq(model, t);
         break;
     case 'm':
         feed_end(model, t, 1, 1, 2);
@@ -249,7 +249,7 @@ static void test_kept_lease(struct fixture *f, gconstpointer data)
         FEED_LEASE(lease_break, 21, 77);
     }
     feed_switch(model, 0, 0, 25, 1, 2, 1);
-    feed_timer(model, 45);
+    feed_timer_softirq(model, 45);
     feed_switch(model, 0, 0, 46, 2, 1, 0);
     FEED(call_path, 0, 0, 47, .have = ALL, .tid = 1, .path = feed_text("/mnt/x"));
     feed_return(model, 48, OPENAT, 5);

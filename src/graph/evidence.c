@@ -338,12 +338,24 @@ static void append_no_answer(const struct lull_execgraph *eg, const struct timeo
     }
 }
 
+/* " of 10.9.0.2:80": what a call waited for that is not said to have left something without an answer. */
+static void append_polled(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
+                          const struct timeout_note *timeout, GString *out)
+{
+    if (timeout->sent.file == LULL_NONE && reason->file == LULL_NONE && reason->path != LULL_NONE) {
+        g_string_append(out, " of ");
+        lull_wait_reason_append_object(eg->model, reason, out);
+    }
+}
+
 /* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
 static void report_timeout(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
                            const struct timeout_note *timeout, GString *out)
 {
     char took[LULL_TIME_TEXT_SIZE];
-    g_string_append_printf(out, "%s timed out", lull_model_label(eg->model, reason->call));
+    g_string_append(out, lull_model_label(eg->model, reason->call));
+    append_polled(eg, reason, timeout, out);
+    g_string_append(out, " timed out");
     if (timeout->start_ns == INT64_MIN) {
         return;
     }
@@ -604,6 +616,9 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append(out, timeout ? "timed out in " : "in ");
     g_string_append(out, lull_model_label(eg->model, reason->call));
+    if (timeout) {
+        append_polled(eg, reason, timeout, out);
+    }
     const char *thing = lull_wait_reason_thing(eg->model, reason);
     const char *operation = lull_wait_reason_operation(reason);
     if (operation) {

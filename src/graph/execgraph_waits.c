@@ -121,9 +121,13 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
     /* What was asked for in this call has no answer, whatever it sent before. */
     const struct sent_note asked = {fact->start_ns, -1, reason->file, reason->path};
     const bool is_connect = lull_wait_reason_is_connect(eg->model, reason);
+    struct sent_note sent = is_connect ? asked : eg->sent.items[fact->task];
+    if (sent.file != LULL_NONE && fact->path != LULL_NONE && fact->path != sent.path) {
+        sent.file = LULL_NONE; /* it waited for another */
+    }
     const struct timeout_note note = {.start_ns = fact->start_ns,
                                       .end_ns = wait->end_ns,
-                                      .sent = is_connect ? asked : eg->sent.items[fact->task],
+                                      .sent = sent,
                                       .address = reason->address,
                                       .call = reason->call,
                                       .file = reason->file,

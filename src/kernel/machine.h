@@ -80,6 +80,8 @@ void names_address(struct lull_model *model, struct machine *machine,
                    const struct lull_ev_call_address *ev);
 void names_peer(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_statedump_peer *ev);
+void names_poll(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_call_poll *ev);
 void names_pair(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_pair *ev);
 void names_command(struct lull_model *model, struct machine *machine,

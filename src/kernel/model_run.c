@@ -62,6 +62,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_call_address:
         names_address(model, machine, event);
         break;
+    case LULL_EVENT_call_poll:
+        names_poll(model, machine, event);
+        break;
     case LULL_EVENT_call_pair:
         names_pair(model, machine, event);
         break;
@@ -253,6 +256,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_mapped_file:
     case LULL_EVENT_call_path:
     case LULL_EVENT_call_address:
+    case LULL_EVENT_call_poll:
     case LULL_EVENT_call_pair:
     case LULL_EVENT_command_line:
     case LULL_EVENT_packet_headers:

@@ -239,10 +239,10 @@ bool lull_wait_reason_is_given(const struct lull_model *model,
                                const struct lull_wait_reason *reason)
 {
     static const char *const names[] = {
-        "execve",    "execveat", "stat",      "lstat",      "newfstatat", "statx",  "access",
-        "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",    "rmdir",  "rename",
-        "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat", "statfs", "truncate",
-        "chdir",     "mount",    "umount2",   NULL};
+        "poll",   "ppoll",    "execve",    "execveat", "stat",      "lstat",      "newfstatat",
+        "statx",  "access",   "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",
+        "rmdir",  "rename",   "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat",
+        "statfs", "truncate", "chdir",     "mount",    "umount2",   NULL};
     const char *call = lull_model_label(model, reason->call);
     return call && g_strv_contains(names, call);
 }

@@ -74,6 +74,10 @@ static void put(void *user, const struct lull_names_record *record)
             trace, (int64_t)record->time_ns, LULL_STATE_CALL_PAIR,
             (union lull_state_value[]){{record->tid}, {record->a}, {record->b}});
         break;
+    case LULL_NAMES_POLL:
+        lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_POLL,
+                                (union lull_state_value[]){{record->tid}, {(int32_t)record->a}});
+        break;
     case LULL_NAMES_COMMAND: {
         g_autofree char *line =
             lull_state_command_line(record->text, record->length, record->is_cut);

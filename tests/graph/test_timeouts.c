@@ -99,6 +99,41 @@ static void test_connecting(struct fixture *f, gconstpointer data)
     g_assert_cmpstr(wait_of(f, strings, 510000, 700500000).detail, ==, detail);
 }
 
+/* Who polls one descriptor alone waits for that: for the answer to what it sent there, and not for that to what it sent elsewhere. */
+static void test_polled(struct fixture *f, gconstpointer data)
+{
+    const int64_t polled = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    for (int64_t fd = 3; fd < 5; fd++) {
+        const int64_t t = fd * 10000;
+        feed_call(model, t, SOCKET, 2, 1, 0);
+        feed_return(model, t + 1000, SOCKET, fd);
+        feed_call(model, t + 2000, CONNECT, (uint64_t)fd, 0x1000, 16);
+        feed_address(model, t + 2999, 80 + fd);
+        feed_return(model, t + 3000, CONNECT, 0);
+    }
+    feed_call(model, 300000, SENDTO, 3, 0, 18);
+    feed_return(model, 400000, SENDTO, 18);
+    feed_call(model, 500000, POLL, 0x1000, 1, 700);
+    feed_switch(model, 0, 0, 510000, 1, 0, 1);
+    feed_timer(model, 700500000);
+    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    FEED(call_poll, 0, 0, 700519999, .have = ALL, .tid = 1, .fd = polled);
+    feed_return(model, 700520000, POLL, 0);
+    const struct lull_segment step = wait_of(f, strings, 510000, 700500000);
+    g_assert_cmpstr(step.reason.object, ==, polled == 3 ? "10.9.0.2:83" : "10.9.0.2:84");
+    g_assert_cmpstr(
+        step.detail, ==,
+        polled == 3
+            ? "poll timed out after 700.0 ms: no answer from 10.9.0.2:83 to 18 bytes sent 100.0 us before"
+            : "poll of 10.9.0.2:84 timed out after 700.0 ms");
+    g_assert_cmpstr(step.subject, ==,
+                    polled == 3 ? "hrtimer, timed out in poll: no answer from 10.9.0.2:83"
+                                : "hrtimer, timed out in poll of 10.9.0.2:84");
+}
+
 /* connect() waits, and a timer ends that: TCP has given up, nobody has the address, SO_SNDTIMEO; or it is refused. */
 static const struct connect_way {
     const char *name;
@@ -258,6 +293,10 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/timeouts/connecting-%d", after);
         g_test_add(name, struct fixture, GINT_TO_POINTER(after), set_up, test_connecting,
                    tear_down);
+    }
+    for (int fd = 3; fd < 5; fd++) {
+        g_autofree char *name = g_strdup_printf("/timeouts/polled-%d", fd);
+        g_test_add(name, struct fixture, GINT_TO_POINTER(fd), set_up, test_polled, tear_down);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(connect_ways); i++) {
         g_autofree char *name = g_strdup_printf("/timeouts/connect/%s", connect_ways[i].name);

@@ -336,6 +336,23 @@ static __always_inline void send_pair(uint64_t pointer)
     send(record);
 }
 
+/* Who polls more than one waits for any of them. */
+static __always_inline void send_polled(uint64_t pointer, uint64_t count)
+{
+    int32_t fd; /* the first member of struct pollfd */
+    struct lull_names_record *record =
+        count == 1 && may_have_waited() ? start_record(LULL_NAMES_POLL) : NULL;
+    if (!record) {
+        return;
+    }
+    if (bpf_probe_read_user(&fd, sizeof fd, (void *)pointer)) {
+        unread();
+        return;
+    }
+    record->a = (uint32_t)fd;
+    send(record);
+}
+
 #include "packets.bpf.h"
 
 SEC("tp_btf/sys_exit")
@@ -376,6 +393,9 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         break;
     case LULL_NAMES_PEER:
         send_peer((uint64_t)ret);
+        break;
+    case LULL_NAMES_POLLED:
+        send_polled(call.arguments[0], call.arguments[1]);
         break;
     case LULL_NAMES_PAIR_FIRST:
         send_pair(call.arguments[0]);

@@ -70,6 +70,10 @@ static const struct {
     {SYS_bind, LULL_NAMES_ADDRESS},
     {SYS_sendto, LULL_NAMES_ADDRESS_TO},
     {SYS_accept4, LULL_NAMES_PEER},
+    {SYS_ppoll, LULL_NAMES_POLLED},
+#ifdef SYS_poll
+    {SYS_poll, LULL_NAMES_POLLED},
+#endif
 #ifdef SYS_accept
     {SYS_accept, LULL_NAMES_PEER},
 #endif

@@ -25,6 +25,7 @@ enum lull_names_action {
     LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
     LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */
     LULL_NAMES_PEER,        /* accept(…): none, but whom it has accepted */
+    LULL_NAMES_POLLED,      /* poll(fds, 1, …) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
     LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
     LULL_NAMES_ACTIONS
@@ -35,6 +36,7 @@ enum lull_names_kind {
     LULL_NAMES_FILE,    /* text: path of a program's file, which is in memory now */
     LULL_NAMES_SOCKET,  /* text: of a unix socket */
     LULL_NAMES_PAIR,    /* a and b are the descriptors */
+    LULL_NAMES_POLL,    /* a is the only descriptor */
     LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
     LULL_NAMES_KINDS
 };

@@ -87,6 +87,7 @@ static const struct {
                                   {"address_high", HEX64},
                                   {"address_low", HEX64},
                                   {"path", TEXT}}},
+    [LULL_STATE_CALL_POLL] = {"lull_call_poll", {{"tid", S32}, {"fd", S32}}},
     [LULL_STATE_CALL_PAIR] = {"lull_call_pair", {{"tid", S32}, {"first", S32}, {"second", S32}}},
     [LULL_STATE_PACKET] = {"lull_packet_headers",
                            {{"skb", HEX64},

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "base/sums.h"
 
-enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16, FIRST_EPHEMERAL_PORT = 32768 };
+enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16 };
 
 /* Sequence numbers from `start` up to `end`. */
 struct range {
@@ -194,8 +194,8 @@ static bool is_from_client(const struct lull_net_packet *packet)
     if (packet->tcp_flags & TCP_SYN) {
         return !(packet->tcp_flags & TCP_ACK);
     }
-    bool source_is_high = packet->source_port >= FIRST_EPHEMERAL_PORT;
-    bool destination_is_high = packet->destination_port >= FIRST_EPHEMERAL_PORT;
+    bool source_is_high = packet->source_port >= LULL_FIRST_EPHEMERAL_PORT;
+    bool destination_is_high = packet->destination_port >= LULL_FIRST_EPHEMERAL_PORT;
     return source_is_high || !destination_is_high;
 }
 

@@ -268,12 +268,7 @@ static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
     if (*is == NOT_ASKED) {
         const struct lull_model *model = waits->head.model;
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
-        *is = lull_wait_reason_is_uring(model, &reason) ||
-                      lull_wait_reason_is_open(model, &reason) ||
-                      lull_wait_reason_is_naming(model, &reason) ||
-                      lull_wait_reason_is_given(model, &reason)
-                  ? IS_LATE
-                  : IS_NOT;
+        *is = lull_wait_reason_is_late(model, &reason) ? IS_LATE : IS_NOT;
     }
     return *is == IS_LATE;
 }

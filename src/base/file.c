@@ -126,3 +126,13 @@ int lull_file_write(int fd, const void *bytes, size_t size)
     }
     return 0;
 }
+
+FILE *lull_file_open_lines(int directory, const char *path)
+{
+    const int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file && fd >= 0) {
+        close(fd);
+    }
+    return file;
+}

@@ -8,6 +8,7 @@
 #include <lull/error.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum lull_open_status {
     LULL_OPEN_DONE,
@@ -24,6 +25,8 @@ bool lull_file_read(const char *path, uint64_t most_bytes, char **data, gsize *s
 /* The same refusal for files of other kinds, such as members of archives. */
 bool lull_file_check_size(const char *path, uint64_t size, uint64_t most_bytes, GError **error);
 
+/* A file below an open directory, to be read line by line. NULL if it cannot be opened. */
+FILE *lull_file_open_lines(int directory, const char *path);
 /* Writes all of it, whatever interrupts that. 0, or errno, which is set as well. */
 int lull_file_write(int fd, const void *bytes, size_t size);
 

@@ -579,9 +579,8 @@ static const char *service_of(unsigned port)
  * it is the port it speaks to that says what it is about. */
 static void append_peer(const struct lull_flow *flow, GString *out)
 {
-    enum { FIRST_EPHEMERAL_PORT = 32768 };
-    const bool is_client =
-        flow->source_port >= FIRST_EPHEMERAL_PORT && flow->destination_port < FIRST_EPHEMERAL_PORT;
+    const bool is_client = flow->source_port >= LULL_FIRST_EPHEMERAL_PORT &&
+                           flow->destination_port < LULL_FIRST_EPHEMERAL_PORT;
     struct lull_flow shown = *flow;
     char peer[64];
     if (is_client) {

@@ -26,10 +26,8 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
 /* Whoever provides pages of another program by userfaultfd(2) wakes who used one. */
 static bool is_of_userfaultfd(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup)
 {
-    struct lull_wait_reason released = LULL_WAIT_REASON_NONE;
-    released.file = wakeup->file;
-    return wakeup->cause == LULL_CAUSE_TASK && wakeup->file != LULL_NONE &&
-           g_strcmp0(lull_wait_reason_thing(eg->model, &released), "a userfaultfd") == 0;
+    return wakeup->cause == LULL_CAUSE_TASK &&
+           lull_wait_file_is(eg->model, wakeup->file, "a userfaultfd");
 }
 
 /* A task that makes calls, and is in none, reads from a disk because memory that it used is there:

@@ -5,6 +5,7 @@
 #include "kernel/calls.h"
 #include "kernel/current_task.h"
 #include "kernel/machine.h"
+#include "kernel/wait_reason.h"
 
 #include <string.h>
 
@@ -561,11 +562,7 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags)
 /* Nothing but time makes a timerfd ready, nor ends poll() of nothing. */
 static bool waits_for_time(const struct lull_model *model, const struct call *call)
 {
-    const uint32_t path = call->args.have & CALL_ARG_FD && call->file != LULL_NONE
-                              ? model->files.items[call->file].path
-                              : LULL_NONE;
-    const char *name = path != LULL_NONE ? model->labels.items[path] : "";
-    return strcmp(name, "timerfd") == 0 || strcmp(name, "anon_inode:[timerfd]") == 0 ||
+    return (call->args.have & CALL_ARG_FD && lull_wait_file_is(model, call->file, "a timerfd")) ||
            (call->args.have & CALL_ARG_WATCHED && call->args.watched == 0);
 }
 

@@ -141,7 +141,6 @@ void names_address(struct lull_model *model, struct machine *machine,
 void names_peer(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_statedump_peer *ev)
 {
-    enum { FIRST_EPHEMERAL_PORT = 32768 };
     const uint32_t file = files_dumped_as(model, machine, ev->table, ev->fd);
     struct lull_file *known = file == LULL_NONE ? NULL : &model->files.items[file];
     uint8_t ip[16];
@@ -161,7 +160,8 @@ void names_peer(struct lull_model *model, struct machine *machine,
     take_half(ip + 8, (uint64_t)ev->low);
     known->is_datagram = ev->is_datagram != 0;
     known->is_accepted = LULL_HAS(ev, statedump_peer, own_port) &&
-                         ev->own_port < FIRST_EPHEMERAL_PORT && ev->port >= FIRST_EPHEMERAL_PORT;
+                         ev->own_port < LULL_FIRST_EPHEMERAL_PORT &&
+                         ev->port >= LULL_FIRST_EPHEMERAL_PORT;
     files_name(model, file,
                calls_label_of_address(model, (int32_t)ev->family, ip, (uint32_t)ev->port),
                LULL_FILE_NET);

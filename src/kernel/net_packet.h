@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whoever connects has a port from here on, as a rule. Source: ip_local_port_range of ip(7). */
+enum { LULL_FIRST_EPHEMERAL_PORT = 32768 };
+
 struct lull_net_packet {
     int64_t time_ns; /* joined clock */
     uint32_t host;

@@ -144,24 +144,6 @@ const char *lull_wait_kind_name(enum lull_wait_kind kind)
     return names[kind];
 }
 
-/* ---- requests of io_uring ---- */
-
-bool lull_wait_reason_is_uring(const struct lull_model *model,
-                               const struct lull_wait_reason *reason)
-{
-    const char *call = lull_model_label(model, reason->call);
-    return call && strcmp(call, "io_uring_enter") == 0;
-}
-
-void lull_wait_reason_set_uring(struct lull_wait_reason *reason, const struct lull_uring_wait *wait)
-{
-    if (lull_uring_operation(wait->operation)) {
-        reason->operation = wait->operation;
-        reason->file = wait->file;
-        reason->fd = -1;
-    }
-}
-
 const char *lull_wait_reason_operation(const struct lull_wait_reason *reason)
 {
     return lull_uring_operation(reason->operation);
@@ -219,58 +201,6 @@ uint32_t lull_wait_reason_path(const struct lull_model *model,
         reason->path != LULL_NONE && thing_of(lull_model_label(model, reason->path)) < 0;
     return is_known || reason->file == LULL_NONE ? reason->path
                                                  : lull_model_file(model, reason->file)->path;
-}
-
-bool lull_wait_reason_is_naming(const struct lull_model *model,
-                                const struct lull_wait_reason *reason)
-{
-    static const char *const names[] = {"connect", "sendto", NULL};
-    const char *call = lull_model_label(model, reason->call);
-    return call && g_strv_contains(names, call);
-}
-
-bool lull_wait_reason_is_connect(const struct lull_model *model,
-                                 const struct lull_wait_reason *reason)
-{
-    return g_strcmp0(lull_model_label(model, reason->call), "connect") == 0;
-}
-
-bool lull_wait_reason_is_given(const struct lull_model *model,
-                               const struct lull_wait_reason *reason)
-{
-    static const char *const names[] = {
-        "poll",   "ppoll",    "execve",    "execveat", "stat",      "lstat",      "newfstatat",
-        "statx",  "access",   "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",
-        "rmdir",  "rename",   "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat",
-        "statfs", "truncate", "chdir",     "mount",    "umount2",   NULL};
-    const char *call = lull_model_label(model, reason->call);
-    return call && g_strv_contains(names, call);
-}
-
-bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
-                            const struct lull_syscall_fact *fact)
-{
-    static const struct lull_io nothing = {.fd = -1, .file = LULL_NONE};
-    if (!fact || fact->name != reason->call) {
-        return false;
-    }
-    const struct lull_io *io = fact->io ? fact->io : &nothing;
-    const bool has_none = reason->file == LULL_NONE && reason->fd < 0;
-    const bool has_file = io->file != LULL_NONE;
-    const uint32_t path = has_file ? lull_model_file(model, io->file)->path : LULL_NONE;
-    const bool is_opened = has_file && io->kind == LULL_IO_OPEN && has_none;
-    const bool is_named = path != reason->path && path != LULL_NONE && io->fd == reason->fd &&
-                          lull_wait_reason_is_naming(model, reason);
-    if (is_opened || is_named) {
-        reason->file = io->file;
-        reason->path = path;
-        return true;
-    }
-    const bool is_given = has_none && reason->path == LULL_NONE && fact->path != LULL_NONE;
-    if (is_given) {
-        reason->path = fact->path;
-    }
-    return is_given;
 }
 
 bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lull_state_fact *fact,
@@ -432,6 +362,12 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
         has_file ? thing_of(lull_model_label(model, lull_wait_reason_path(model, reason))) : -1;
     const bool is_plain = thing >= 0 && !lull_model_file(model, reason->file)->is_datagram;
     return is_plain && *things[thing].words ? things[thing].words : NULL;
+}
+
+bool lull_wait_file_is(const struct lull_model *model, uint32_t file, const char *thing)
+{
+    const int number = thing_of(path_of(model, file));
+    return number >= 0 && strcmp(things[number].words, thing) == 0;
 }
 
 /* ---- what ended it ---- */

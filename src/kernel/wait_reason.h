@@ -113,14 +113,13 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);
 
-/* Whether the call says itself what its socket is called: that is known when it ends. */
-bool lull_wait_reason_is_naming(const struct lull_model *model,
-                                const struct lull_wait_reason *reason);
+/* Whether a file is such a thing: "a pipe", "a timerfd". LULL_NONE is none. */
+bool lull_wait_file_is(const struct lull_model *model, uint32_t file, const char *thing);
+/* wait_late.c: whether what the call is for may be known only when it ends. */
+bool lull_wait_reason_is_late(const struct lull_model *model,
+                              const struct lull_wait_reason *reason);
 bool lull_wait_reason_is_connect(const struct lull_model *model,
                                  const struct lull_wait_reason *reason);
-/* Whether the call is given a path, and opens nothing: some tracers know it when it ends. */
-bool lull_wait_reason_is_given(const struct lull_model *model,
-                               const struct lull_wait_reason *reason);
 /* The call has ended now: takes what it was about from what it did (NULL: not known). Whether that changed the reason. */
 bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_reason *reason,
                             const struct lull_syscall_fact *fact);

@@ -3,6 +3,15 @@
  * why; the sentences are written by hand from what the calls do (man 2). */
 #include "graph/reasons.h"
 
+/* poll() of one descriptor, from 500 us on: its 700 ms are over before something comes. It has not returned. */
+static void poll_in_vain(struct lull_model *model)
+{
+    feed_call(model, 500000, POLL, 0x1000, 1, 700);
+    feed_switch(model, 0, 0, 510000, 1, 0, 1);
+    feed_timer(model, 700500000);
+    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+}
+
 /* Something is sent to a socket; poll() waits 700 ms for the answer. */
 enum answer { ANSWER, NO_ANSWER, NO_ANSWER_TO_MESSAGES, NOTHING_SENT };
 
@@ -36,10 +45,7 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
         feed_call(model, 410000, RECVFROM, 3, 0, 100);
         feed_return(model, 420000, RECVFROM, 40);
     }
-    feed_call(model, 500000, POLL, 0x1000, 1, 700);
-    feed_switch(model, 0, 0, 510000, 1, 0, 1);
-    feed_timer(model, 700500000);
-    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    poll_in_vain(model);
     feed_return(model, 700520000, POLL, 0);
     struct lull_segment step = wait_of(f, strings, 510000, 700500000);
     g_assert_cmpint(step.reason.timed_out, ==, true);
@@ -53,6 +59,16 @@ static void feed_address(struct lull_model *model, int64_t t, int64_t port)
 {
     FEED(call_address, 0, 0, t, .have = ALL, .tid = 1, .family = 2, .port = port,
          .high = (int64_t)(UINT64_C(0x0a090002) << 32));
+}
+
+/* Task 1 makes the sockets 3 and 4, of these types. */
+static void make_sockets(struct lull_model *model, uint64_t first, uint64_t second)
+{
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, first, 0);
+    feed_return(model, 2000, SOCKET, 3);
+    feed_call(model, 3000, SOCKET, 2, second, 0);
+    feed_return(model, 4000, SOCKET, 4);
 }
 
 /* connect() returns at once; the task waits with poll() until somebody answers, which nobody does. */
@@ -73,11 +89,7 @@ static void test_connecting(struct fixture *f, gconstpointer data)
         g_strconcat("poll timed out after 700.0 ms", still_asked[after], NULL);
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 1000, SOCKET, 2, 1, 0);
-    feed_return(model, 2000, SOCKET, 3);
-    feed_call(model, 3000, SOCKET, 2, 1, 0);
-    feed_return(model, 4000, SOCKET, 4);
+    make_sockets(model, 1, 1);
     feed_call(model, 300000, CONNECT, 3, 0x1000, 16);
     feed_address(model, 399999, 80);
     feed_return(model, 400000, CONNECT, -115); /* EINPROGRESS */
@@ -91,10 +103,7 @@ static void test_connecting(struct fixture *f, gconstpointer data)
         feed_call(model, 470000, SENDTO, 3, 0, 18);
         feed_return(model, 480000, SENDTO, 18);
     }
-    feed_call(model, 500000, POLL, 0x1000, 1, 700);
-    feed_switch(model, 0, 0, 510000, 1, 0, 1);
-    feed_timer(model, 700500000);
-    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    poll_in_vain(model);
     feed_return(model, 700520000, POLL, 0);
     g_assert_cmpstr(wait_of(f, strings, 510000, 700500000).detail, ==, detail);
 }
@@ -116,10 +125,7 @@ static void test_polled(struct fixture *f, gconstpointer data)
     }
     feed_call(model, 300000, SENDTO, 3, 0, 18);
     feed_return(model, 400000, SENDTO, 18);
-    feed_call(model, 500000, POLL, 0x1000, 1, 700);
-    feed_switch(model, 0, 0, 510000, 1, 0, 1);
-    feed_timer(model, 700500000);
-    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    poll_in_vain(model);
     FEED(call_poll, 0, 0, 700519999, .have = ALL, .tid = 1, .fd = polled);
     feed_return(model, 700520000, POLL, 0);
     const struct lull_segment step = wait_of(f, strings, 510000, 700500000);
@@ -151,11 +157,7 @@ static void test_connect(struct fixture *f, gconstpointer data)
     const struct connect_way *way = data;
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 1000, SOCKET, 2, 1, 0);
-    feed_return(model, 2000, SOCKET, 3);
-    feed_call(model, 3000, SOCKET, 2, 2, 0);
-    feed_return(model, 4000, SOCKET, 4);
+    make_sockets(model, 1, 2);
     feed_call(model, 5000, SENDTO, 4, 0, 18); /* which is another matter */
     feed_return(model, 6000, SENDTO, 18);
     feed_call(model, 500000, CONNECT, 3, 0x1000, 16);

@@ -311,27 +311,24 @@ def unreachable():
     return '10.77.0.2', 7010
 
 
-def no_server(watch, _):
-    """As most clients do: connect() does not wait, poll() does, for so long."""
+def connects_in_vain(watch, prepare):
     stamp, address = stage.Stamp(), unreachable()
     with socket.socket() as client, watch.asked():
-        client.settimeout(NAP)
+        prepare(client)
         with stamp.during():
             if client.connect_ex(address) == 0:
                 raise RuntimeError('somebody answered')
     watch.knows(address=f'{address[0]}:{address[1]}')
     stamp.of(watch)
+
+
+def no_server(watch, _):
+    """As most clients do: connect() does not wait, poll() does, for so long."""
+    connects_in_vain(watch, lambda client: client.settimeout(NAP))
 
 
 def no_server_blocking(watch, _):
-    stamp, address = stage.Stamp(), unreachable()
-    with socket.socket() as client, watch.asked():
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 0, int(NAP * 1e6)))
-        with stamp.during():
-            if client.connect_ex(address) == 0:
-                raise RuntimeError('somebody answered')
-    watch.knows(address=f'{address[0]}:{address[1]}')
-    stamp.of(watch)
+    connects_in_vain(watch, lambda client: client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 0, int(NAP * 1e6))))
 
 
 def full_backlog(watch, _):

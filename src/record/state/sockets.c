@@ -2,7 +2,6 @@
 /* Reads the tables of sockets in /proc/PID/net, proc_pid_net(5), by the numbers of their inodes. */
 #include "record/state/sockets.h"
 
-#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <linux/netlink.h>
@@ -14,6 +13,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 struct lull_state_sockets {
     GHashTable *ends;       /* inode → struct lull_state_end */
@@ -152,6 +153,9 @@ void lull_state_sockets_free(struct lull_state_sockets *sockets)
 static bool parse_end(const char *text, int32_t family, uint8_t address[16], uint32_t *port)
 {
     const unsigned n_words = family == AF_INET6 ? 4 : 1;
+    if (strlen(text) != (size_t)8 * n_words + strlen(":1F90")) {
+        return false;
+    }
     for (unsigned i = 0; i < n_words; i++) {
         uint32_t word;
         if (sscanf(text + (size_t)8 * i, "%8" SCNx32, &word) != 1) {
@@ -188,11 +192,7 @@ static void take_table(struct lull_state_sockets *sockets, int proc, int pid,
 {
     char text[512];
     g_snprintf(text, sizeof text, "%d/net/%s", pid, table->name);
-    const int fd = openat(proc, text, O_RDONLY | O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (!file && fd >= 0) {
-        close(fd);
-    }
+    FILE *file = lull_file_open_lines(proc, text);
     while (file && fgets(text, sizeof text, file)) {
         if (table->family == AF_UNIX) {
             take_unix_line(sockets, text);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "record/state/containers.h"
 #include "record/state/machine.h"
 #include "record/state/sockets.h"
@@ -400,11 +401,7 @@ static void dump_mappings(struct snapshot *snapshot, int proc, int pid)
 {
     char name[32];
     g_snprintf(name, sizeof name, "%d/maps", pid);
-    const int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (!file && fd >= 0) {
-        close(fd);
-    }
+    FILE *file = lull_file_open_lines(proc, name);
     while (file && fgets(snapshot->text, sizeof snapshot->text, file)) {
         dump_mapping(snapshot, g_strchomp(snapshot->text));
     }

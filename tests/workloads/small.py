@@ -18,7 +18,6 @@ import socket
 import sqlite3
 import struct
 import subprocess
-import sys
 import time
 
 import stage
@@ -288,9 +287,9 @@ def mapped_file(watch, folder):
 
 
 def cold_program(watch, folder):
-    """A program that is on the disk, and not in memory."""
+    """A program that is on the disk, and not in memory. It is lull itself: many a Python is a small program, with a large library that is in memory."""
     path = os.path.join(folder, 'program')
-    shutil.copy(os.path.realpath(sys.executable), path)
+    shutil.copy(os.environ['LULL'], path)
     handle = os.open(path, os.O_RDONLY)
     os.fsync(handle)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -49,7 +49,7 @@ enum lull_bind_kind {
                          and UTF-32 are converted to UTF-8 */
     LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
                         (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits,
-                        texts) */
+                        texts, sequences of structures of the same whole bytes each) */
     LULL_BIND_REAL, /**< double: a floating-point number */
 };
 

@@ -106,6 +106,17 @@ static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *
     }
 }
 
+static bool is_polled(const struct lull_execgraph *eg, const struct lull_polled *polled,
+                      const struct sent_note *sent)
+{
+    bool found = polled->n == 0;
+    for (uint32_t i = 0; i < polled->n && !found; i++) {
+        found = polled->files[i] == sent->file ||
+                lull_model_file(eg->model, polled->files[i])->path == sent->path;
+    }
+    return found;
+}
+
 static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                          const struct wait_note *wait, const struct lull_wait_reason *reason,
                          bool is_interrupted)
@@ -120,7 +131,7 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
     const struct sent_note asked = {fact->start_ns, -1, reason->file, reason->path};
     const bool is_connect = lull_wait_reason_is_connect(eg->model, reason);
     struct sent_note sent = is_connect ? asked : eg->sent.items[fact->task];
-    if (sent.file != LULL_NONE && fact->path != LULL_NONE && fact->path != sent.path) {
+    if (sent.file != LULL_NONE && fact->polled && !is_polled(eg, fact->polled, &sent)) {
         sent.file = LULL_NONE; /* it waited for another */
     }
     const struct timeout_note note = {.start_ns = fact->start_ns,

@@ -30,6 +30,7 @@ enum call_effect {
     CALL_MOVE_MESSAGES, /* returns something else */
     CALL_EPOLL_CTL,     /* the command is the operation, the new descriptor the one it is about */
     CALL_EPOLL_WAIT,
+    CALL_POLL, /* waits for any of many */
     CALL_UNSHARE,
     CALL_FORK,
     CALL_EXEC,

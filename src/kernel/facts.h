@@ -325,6 +325,14 @@ struct lull_futex {
     uint32_t value;
 };
 
+/* Of poll() and select(): what it waited for, or what became ready. */
+enum { LULL_POLLED_NAMED = 3 };
+struct lull_polled {
+    uint32_t n; /* 0: not known, or more than can be named */
+    int32_t fds[LULL_POLLED_NAMED];
+    uint32_t files[LULL_POLLED_NAMED]; /* lull_model_file() */
+};
+
 /* A system call ended, or lasts still when reading ends or its task does. */
 struct lull_syscall_fact {
     uint32_t task;
@@ -338,13 +346,15 @@ struct lull_syscall_fact {
     bool has_ret;
     bool is_open; /* has not ended as far as the trace shows */
     uint32_t
-        path; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
+        path; /* label of the path that it was given, or of what `polled` is, if its task has blocked in it; or LULL_NONE */
     /* The task took it from `thread` at taken_ns: an exec(), as lull_state_fact.continues says. */
     bool is_taken;
     uint32_t thread;
     int64_t taken_ns;
     const struct lull_io *io;       /* or NULL */
     const struct lull_futex *futex; /* or NULL */
+    const struct lull_polled
+        *polled; /* or NULL; set if its task has blocked in it and `path` names them */
 };
 
 enum lull_rwbs {

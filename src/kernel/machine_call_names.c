@@ -44,6 +44,9 @@ static void look_at_field(void *user, const struct lull_field_info *field)
     /* Both are longs. */
     search->call_class->is_32bit |=
         field->size_bits == 32 && (is_args || strcmp(field->path, "ret") == 0);
+    if (strcmp(field->path, "fds_length") == 0) { /* of structures, which are in the same order */
+        search->call_class->is_big_endian = field->is_big_endian;
+    }
     if (field->kind != LULL_INFO_BYTES) {
         return;
     }

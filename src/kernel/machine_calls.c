@@ -30,6 +30,8 @@ SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
 SAME_COMMON(epoll_entry);
+SAME_COMMON(poll_entry);
+SAME_COMMON(poll_exit);
 SAME_COMMON(exec_entry);
 SAME_COMMON(io_entry);
 
@@ -133,6 +135,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     call->taken_ns = INT64_MIN;
     call->file = call->to_file = call->watched = call->given = LULL_NONE;
     call->has_blocked = false;
+    call->polled.n = 0;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
     }
@@ -230,7 +233,7 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry || id == LULL_EVENT_epoll_entry ||
-        id == LULL_EVENT_exec_entry) {
+        id == LULL_EVENT_poll_entry || id == LULL_EVENT_exec_entry) {
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -339,8 +342,14 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         return; /* a child comes back from a call that it did not make */
     }
     struct lull_io io;
-    if (number != LULL_NONE && call->has_blocked) {
-        name_given(model, call); /* some tracers know it now */
+    if (number != LULL_NONE && call->has_blocked) { /* some tracers know it now */
+        name_given(model, call);
+        if (id == LULL_EVENT_poll_exit) {
+            polled_ended(call, call_class, event);
+        }
+        if (call->polled.n) {
+            call->given = polled_label(model, call);
+        }
     }
     struct lull_syscall_fact fact = {
         .task = task,
@@ -356,6 +365,7 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         .taken_ns = call->taken_ns,
         .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+        .polled = number != LULL_NONE && call->polled.n ? &call->polled : NULL,
     };
     if (model->follows_files &&
         call_end_io(model, call_class, call, &fact, id == LULL_EVENT_io_exit ? event : NULL, &io)) {
@@ -380,6 +390,7 @@ static bool is_exit(enum lull_event_id id)
     case LULL_EVENT_bare_exit:
     case LULL_EVENT_syscall_exit:
     case LULL_EVENT_io_exit:
+    case LULL_EVENT_poll_exit:
     case LULL_EVENT_raw_exit:
         return true;
     default:
@@ -558,6 +569,9 @@ void calls_blocks(struct lull_model *model, const struct task *task)
     struct call *call = &model->calls.items[task->call];
     call->has_blocked = true;
     name_given(model, call);
+    if (call->polled.n) {
+        call->given = polled_label(model, call);
+    }
 }
 
 /* What the call is about is called: the file of a descriptor that it watches, of its own, or a path that it was given. */

@@ -60,9 +60,7 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     }
 }
 
-/* Number `index` of an array in the byte order of the trace. */
-static uint64_t number_at(struct lull_text array, uint32_t index, uint32_t width,
-                          bool is_big_endian)
+uint64_t calls_number_at(struct lull_text array, uint32_t index, uint32_t width, bool is_big_endian)
 {
     uint64_t value = 0;
     if (((uint64_t)index + 1) * width > array.length) {
@@ -106,7 +104,7 @@ static void take_raw(const struct call_class *call_class, struct call *call, str
         if (letter >= G_N_ELEMENTS(meanings) || !meanings[letter].arg) {
             continue;
         }
-        const uint64_t value = number_at(array, i, width, call_class->is_big_endian);
+        const uint64_t value = calls_number_at(array, i, width, call_class->is_big_endian);
         void *position = (char *)&call->args + meanings[letter].offset;
         if (meanings[letter].is_wide) {
             *(uint64_t *)position = value;
@@ -159,6 +157,11 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args.fd = (int32_t)ev->epoll;
         call->args.command = (uint32_t)ev->operation;
         call->args.new_fd = (int32_t)ev->fd;
+    } else if (id == LULL_EVENT_poll_entry) {
+        const struct lull_ev_poll_entry *ev = event;
+        call->args.have = LULL_HAS(ev, poll_entry, watched) ? CALL_ARG_WATCHED : 0;
+        call->args.watched = (uint32_t)ev->watched;
+        polled_started(call, call_class, ev);
     }
     if (!model->follows_files) {
         return;
@@ -367,8 +370,8 @@ static void make_pair(struct ended *e)
     int32_t fds[2];
     uint32_t files[2];
     for (uint32_t i = 0; i < 2; i++) {
-        fds[i] = has_fields ? (int32_t)(uint32_t)number_at(e->event->pair, i, sizeof(int32_t),
-                                                           e->call_class->is_big_endian)
+        fds[i] = has_fields ? (int32_t)(uint32_t)calls_number_at(e->event->pair, i, sizeof(int32_t),
+                                                                 e->call_class->is_big_endian)
                             : e->call->args.pair[i];
         files[i] =
             files_open(e->model, e->task, e->t, fds[i], path, e->kind->file_type, wants_cloexec(e));
@@ -457,7 +460,9 @@ static void connect_peer(struct ended *e)
 
 static void bind_address(struct ended *e)
 {
-    name_socket(e, e->has_ret && e->ret == 0);
+    /* To port 0: the kernel chooses one. */
+    name_socket(e, e->has_ret && e->ret == 0 &&
+                       !(is_internet(e->call->args.family) && e->call->args.port == 0));
 }
 
 static void duplicate(struct ended *e)

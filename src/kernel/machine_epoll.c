@@ -2,9 +2,8 @@
 /* What epoll descriptors watch, from epoll_ctl(2): of those that were made in the recording, as of others it is not known what they
  * watched before. Only a few names say what a wait is for: who watches more waits for any of many. */
 #include "kernel/machine.h"
-#include "kernel/wait_reason.h"
 
-enum { ADD = 1, DELETE = 2, MOST_NAMED = 3, MOST_COPIES = 64 };
+enum { ADD = 1, DELETE = 2, MOST_NAMED = LULL_POLLED_NAMED, MOST_COPIES = 64 };
 
 /* What one watches. */
 struct watch {
@@ -95,22 +94,12 @@ void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operati
     watch->n += operation == ADD && watch->n < UINT32_MAX;
 }
 
-/* "10.9.0.2:80, a pipe or a timerfd" */
 static uint32_t make_label(struct lull_model *model, struct watch *watch)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
     for (uint32_t i = 0; i < watch->n; i++) {
-        const gsize before = text->len;
         watch->paths[i] = model->files.items[watch->files[i]].path;
-        g_string_append(text, i == 0 ? "" : i + 1 == watch->n ? " or " : ", ");
-        const gsize start = text->len;
-        lull_wait_reason_append_peer(model, watch->files[i], watch->paths[i], text);
-        if (text->len == start) {
-            g_string_truncate(text, before);
-            return LULL_NONE;
-        }
     }
-    return text->len ? model_label(model, text->str) : LULL_NONE;
+    return polled_alternatives(model, watch->files, watch->n);
 }
 
 uint32_t epoll_label(struct lull_model *model, uint32_t epoll)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "kernel/vocabulary.h"
+#include "source/session/missing.h"
 #include "source/session/streams.h"
 
 struct lost {
@@ -83,13 +84,6 @@ static int compare(const void *a, const void *b)
 static struct lost lost_of(const struct lull_model *model, const struct lull_loss *loss)
 {
     const struct lull_stream_info stream = lull_session_stream(model->session, loss->stream);
-    int64_t report_ns = loss->start_ns; /* a missing packet leaves a hole */
-    if (loss->events) {
-        /* Discarded events may be missing up to the event at the end, which comes after them; after the last packet none
-         * does. */
-        bool is_last = loss->end_ns == stream.end_ns;
-        report_ns = is_last ? loss->end_ns : MAX(loss->start_ns, loss->end_ns - 1);
-    }
     return (struct lost){
         .fact = {.start_ns = loss->start_ns,
                  .end_ns = loss->end_ns,
@@ -98,7 +92,7 @@ static struct lost lost_of(const struct lull_model *model, const struct lull_los
                  .events = loss->events,
                  .packets = loss->packets},
         .stream = loss->stream,
-        .report_ns = report_ns,
+        .report_ns = lull_loss_cut(model->session, loss),
         .is_user = model->is_user[loss->trace],
     };
 }

@@ -167,15 +167,13 @@ void names_peer(struct lull_model *model, struct machine *machine,
                LULL_FILE_NET);
 }
 
-/* Who waits for one descriptor by poll() waits for its file. */
+/* The call has waited, or it has just come onto its CPU. */
 void names_poll(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_poll *ev)
 {
     struct call *call = call_of(model, machine, ev->tid);
-    if (call && call->has_blocked && call->given == LULL_NONE && ev->fd >= 0 &&
-        ev->fd <= INT32_MAX) {
-        const uint32_t file = files_find(model, call->task, (int32_t)ev->fd);
-        call->given = file == LULL_NONE ? LULL_NONE : model->files.items[file].path;
+    if (call && call->has_blocked && call->name.kind->effect == CALL_POLL) {
+        polled_ready(call, ev->fd);
     }
 }
 

@@ -183,6 +183,7 @@ struct call {
     uint32_t watched;       /* label of what its epoll descriptor watches, or LULL_NONE */
     uint32_t
         given; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
+    struct lull_polled polled; /* n: all that are known */
     GString *path;
     uint32_t next_free;
 };

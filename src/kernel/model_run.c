@@ -187,6 +187,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
     case LULL_EVENT_epoll_entry:
+    case LULL_EVENT_poll_entry:
     case LULL_EVENT_exec_entry:
     case LULL_EVENT_io_entry:
         calls_started(model, machine, c, t, id, event, event_class);
@@ -196,6 +197,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_named_exit:
     case LULL_EVENT_raw_exit:
     case LULL_EVENT_io_exit:
+    case LULL_EVENT_poll_exit:
         calls_ended(model, machine, c, t, id, event, event_class);
         break;
     case LULL_EVENT_sched_switch:

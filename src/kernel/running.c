@@ -7,9 +7,10 @@
 /* More CPUs than Linux can be built for are not believed. */
 #define MOST_CPUS 65536
 
-void lull_running_table_init(struct lull_running_table *table)
+void lull_running_table_init(struct lull_running_table *table, struct lull_session *session)
 {
     *table = (struct lull_running_table){0};
+    lull_missing_init(&table->missing, session);
 }
 
 void lull_running_table_clear(struct lull_running_table *table)
@@ -19,11 +20,24 @@ void lull_running_table_clear(struct lull_running_table *table)
     }
     lull_vec_free(&table->by_host);
     lull_vec_free(&table->cpus);
+    lull_missing_clear(&table->missing);
+}
+
+static __attribute__((noinline)) void forget_before(struct lull_running_table *table,
+                                                    int64_t time_ns)
+{
+    struct lull_missing_place place;
+    while (lull_missing_take(&table->missing, time_ns, &place)) {
+        lull_running_forget(table, place.host, place.cpu);
+    }
 }
 
 struct lull_running *lull_running_on(struct lull_running_table *table,
                                      const struct lull_event *event)
 {
+    if (lull_missing_is_due(&table->missing, event->time_ns)) {
+        forget_before(table, event->time_ns);
+    }
     if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
         return NULL;
     }

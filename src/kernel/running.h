@@ -7,6 +7,7 @@
 
 #include "base/slots.h"
 #include "base/vec.h"
+#include "source/session/missing.h"
 
 /* The kernel keeps no more of a name. */
 #define LULL_COMM_LENGTH 15
@@ -20,13 +21,15 @@ struct lull_running {
 struct lull_running_table {
     LULL_VEC(struct lull_running) cpus;
     LULL_VEC(struct lull_slots) by_host; /* number of a CPU → index in `cpus` + 1 */
+    struct lull_missing missing;
 };
 
-void lull_running_table_init(struct lull_running_table *table);
+/* With a session, of which the events come in their order, the table forgets who ran where events are missing; it may
+ * rewind that now. NULL: whoever uses the table calls lull_running_forget(). */
+void lull_running_table_init(struct lull_running_table *table, struct lull_session *session);
 void lull_running_table_clear(struct lull_running_table *table);
 
-/* The entry for where the event happened, or NULL if that is no CPU. Borrowed until the next call.
- */
+/* The entry for where the next event happened, or NULL if that is no CPU. Borrowed until the next call. */
 struct lull_running *lull_running_on(struct lull_running_table *table,
                                      const struct lull_event *event);
 /* Nothing is known of a CPU of the host, or of all (-1): what it did was not recorded. */

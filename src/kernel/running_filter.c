@@ -143,9 +143,9 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->session = session;
     filter->query = *query;
     filter->by_task = query->tids.count || query->pids.count || query->comm || query->only_threads;
-    lull_running_table_init(&filter->running);
     expect_items(filter);
     lull_session_unsubscribe_all(session);
+    lull_running_table_init(&filter->running, filter->by_task ? session : NULL);
     lull_session_limit(session, query->start_ns, query->end_ns);
     if (!filter->by_task) {
         lull_session_subscribe(session, everything, bindings, query->wants_places ? OF_PLACES : 0,

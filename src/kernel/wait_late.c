@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of a wait only when its call ends: the request of an io_uring, what was opened, whom a socket was to be connected
  * with, and what tracers do not record of the start of a call. */
+#include "kernel/calls.h"
 #include "kernel/uring_operations.h"
 #include "kernel/wait_reason.h"
 
@@ -36,16 +37,16 @@ bool lull_wait_reason_is_connect(const struct lull_model *model,
     return g_strcmp0(lull_model_label(model, reason->call), "connect") == 0;
 }
 
-/* The call is given a path, and opens nothing, or one descriptor of many that it could have been given. */
+/* The call is given a path, and opens nothing, or descriptors to wait for. */
 static bool is_given(const struct lull_model *model, const struct lull_wait_reason *reason)
 {
     static const char *const names[] = {
-        "poll",   "ppoll",    "execve",    "execveat", "stat",      "lstat",      "newfstatat",
-        "statx",  "access",   "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",
-        "rmdir",  "rename",   "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat",
-        "statfs", "truncate", "chdir",     "mount",    "umount2",   NULL};
+        "execve",    "execveat", "stat",      "lstat",      "newfstatat", "statx",  "access",
+        "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",    "rmdir",  "rename",
+        "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat", "statfs", "truncate",
+        "chdir",     "mount",    "umount2",   NULL};
     const char *call = lull_model_label(model, reason->call);
-    return call && g_strv_contains(names, call);
+    return call && (g_strv_contains(names, call) || call_kind_find(call)->effect == CALL_POLL);
 }
 
 bool lull_wait_reason_is_late(const struct lull_model *model, const struct lull_wait_reason *reason)
@@ -73,7 +74,10 @@ bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_rea
         reason->path = path;
         return true;
     }
-    if (!has_none || reason->path != LULL_NONE || fact->path == LULL_NONE) {
+    /* Of what it polled only a part became ready. */
+    const bool is_better =
+        reason->path == LULL_NONE || (fact->polled && reason->path != fact->path);
+    if (!has_none || !is_better || fact->path == LULL_NONE) {
         return false;
     }
     reason->path = fact->path;

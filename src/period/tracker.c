@@ -336,7 +336,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
         tracker->states[i].definition = lull_period_definition(periods, i);
     }
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
-    lull_running_table_init(&tracker->running);
+    lull_running_table_init(&tracker->running, session);
     if (periods->asks_places) {
         tracker->places = lull_container_history_read(session);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What tasks opened, connected to and executed while a tracer recorded, beside the state of the machine: a tracer that
  * does not dump that state records pointers only. */
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -44,6 +45,44 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 
 /* ---- events ---- */
 
+/* More than the reader names. */
+enum { MOST_READY = 4 };
+
+static void put_ready(struct lull_state_trace *trace, const struct lull_names_record *record,
+                      int32_t fd, uint32_t *n)
+{
+    if (fd >= 0 && (*n)++ < MOST_READY) {
+        lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_POLL,
+                                (union lull_state_value[]){{record->tid}, {fd}});
+    }
+}
+
+/* Those that became ready; if none did, all. */
+static void put_polled(struct lull_state_trace *trace, const struct lull_names_record *record)
+{
+    uint32_t n = 0;
+    struct pollfd polled;
+    G_STATIC_ASSERT(sizeof polled == LULL_NAMES_POLLFD);
+    for (uint32_t at = 0; at + sizeof polled <= record->length; at += sizeof polled) {
+        memcpy(&polled, record->text + at, sizeof polled);
+        if (polled.revents || record->a == 0) {
+            put_ready(trace, record, polled.fd, &n);
+        }
+    }
+}
+
+static void put_selected(struct lull_state_trace *trace, const struct lull_names_record *record)
+{
+    uint32_t n = 0;
+    unsigned long word;
+    for (uint32_t at = 0; at + sizeof word <= record->length; at += sizeof word) {
+        memcpy(&word, record->text + at, sizeof word);
+        for (; word; word &= word - 1) {
+            put_ready(trace, record, (int32_t)(at % LULL_NAMES_SET * 8) + __builtin_ctzl(word), &n);
+        }
+    }
+}
+
 static void put(void *user, const struct lull_names_record *record)
 {
     struct lull_state_trace *trace = user;
@@ -75,8 +114,10 @@ static void put(void *user, const struct lull_names_record *record)
             (union lull_state_value[]){{record->tid}, {record->a}, {record->b}});
         break;
     case LULL_NAMES_POLL:
-        lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_POLL,
-                                (union lull_state_value[]){{record->tid}, {(int32_t)record->a}});
+        put_polled(trace, record);
+        break;
+    case LULL_NAMES_SELECT:
+        put_selected(trace, record);
         break;
     case LULL_NAMES_COMMAND: {
         g_autofree char *line =

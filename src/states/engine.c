@@ -237,7 +237,7 @@ static void apply_rules(struct lull_states_engine *engine, const struct states_c
 
 static void advance_to(struct lull_states_engine *engine, int64_t time_ns)
 {
-    if (time_ns >= engine->quiet_ns || engine->next_loss < engine->n_losses) {
+    if (time_ns >= engine->quiet_ns || lull_missing_is_due(&engine->missing, time_ns)) {
         states_advance(engine, time_ns);
     }
 }
@@ -273,6 +273,7 @@ void states_follow(struct lull_states_engine *engine, const struct states_class 
     if (running) {
         lull_who_enters(&class->who, &run, running);
     }
+    lull_missing_note(&engine->missing, event);
 }
 
 static void see(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
@@ -281,14 +282,10 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     struct lull_states_engine *engine = (struct lull_states_engine *)watch;
     const struct states_class *class = program;
     const bool waits = engine->waiting && class->can_wait;
-    /* What waits happened before that loss was known. */
-    if (!waits || engine->n_losses != *engine->loss_counter) {
-        states_finish_waiting(engine);
-        engine->n_losses = *engine->loss_counter;
-    }
     if (waits) {
         states_wait(engine, class, event, fields);
     } else {
+        states_finish_waiting(engine);
         states_follow(engine, class, event, fields);
     }
     if (--engine->countdown == 0) {
@@ -346,8 +343,7 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->user = user;
     engine->edge_ns = edge_ns;
     engine->n_hosts = lull_session_host_count(session);
-    engine->loss_counter = lull_session_loss_counter(session);
-    lull_session_find_gaps(session, NULL, &engine->gaps);
+    lull_missing_init(&engine->missing, session);
     engine->quiet_ns = INT64_MIN;
     engine->follows_running = states->asks_running || callbacks->entered;
     if (callbacks->may_wait && !callbacks->entered) {
@@ -376,7 +372,7 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     }
     engine->given[LULL_STATES_NOW] = engine->now;
     engine->given[LULL_STATES_OTHERS] = engine->others;
-    lull_running_table_init(&engine->running);
+    lull_running_table_init(&engine->running, NULL); /* timers.c knows of losses */
     if (states->asks_places) {
         engine->places = lull_container_history_read(session);
     }
@@ -394,7 +390,7 @@ void lull_states_engine_free(struct lull_states_engine *engine)
     lull_running_table_clear(&engine->running);
     lull_container_history_free(engine->places);
     lull_vec_free(&engine->timers);
-    lull_vec_free(&engine->gaps.all);
+    lull_missing_clear(&engine->missing);
     lull_vec_free(&engine->hits);
     lull_vec_free(&engine->entered);
     g_string_free(engine->comm, TRUE);

@@ -103,12 +103,9 @@ struct lull_states_engine {
     struct lull_states_callbacks callbacks;
     void *user;
     int64_t edge_ns;
-    struct lull_gaps gaps; /* between the recordings of hosts */
-    size_t next_gap;
-    uint32_t n_hosts, next_loss, countdown;
-    const unsigned *loss_counter;
-    uint32_t n_losses; /* of them, those that are known to what is followed now */
-    int64_t quiet_ns;  /* nothing happens without an event before */
+    struct lull_missing missing;
+    uint32_t n_hosts, countdown;
+    int64_t quiet_ns; /* nothing happens without an event before, but for what is missing */
     bool follows_running;
     struct states_waiting *waiting; /* NULL: events do not wait */
     uint32_t n_waiting;

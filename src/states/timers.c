@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What happens without an event, in order of time: edges of what is shown, losses, and states that
  * lasted as long as an `after` says. */
-#include "source/session/streams.h"
 #include "states/engine.h"
 
 /* ---- the heap ---- */
@@ -81,57 +80,52 @@ static void fire(struct lull_states_engine *engine, const struct states_timer *t
     states_rows_report(engine, &(struct lull_states_moment){.tid = -1});
 }
 
-/* On a CPU, or on all (-1). */
-static void lose(struct lull_states_engine *engine, uint32_t host, int32_t cpu, int64_t start_ns)
+static void lose(struct lull_states_engine *engine, const struct lull_missing_place *place)
 {
-    lull_running_forget(&engine->running, host, cpu);
+    lull_running_forget(&engine->running, place->host, place->cpu);
     for (uint32_t g = 0; g < engine->states->n_groups; g++) {
         const struct lull_states_group *group = &engine->states->groups[g];
-        uint32_t number = engine->first_rows[g * engine->n_hosts + host];
+        uint32_t number = engine->first_rows[g * engine->n_hosts + place->host];
         for (; !group->keeps_lost && number != LULL_MAP_NONE;
              number = engine->rows.items[number]->next_of_group) {
             const struct lull_states_row *row = engine->rows.items[number];
-            if (!group->has_cpu || cpu < 0 ||
-                row->values[group->cpu_key + 1].bits == (uint64_t)cpu) {
-                states_row_lose(engine, number, MAX(row->since_ns, start_ns));
+            if (!group->has_cpu || place->cpu < 0 ||
+                row->values[group->cpu_key + 1].bits == (uint64_t)place->cpu) {
+                states_row_lose(engine, number, MAX(row->since_ns, place->start_ns));
             }
         }
     }
     states_rows_report(engine, &(struct lull_states_moment){.tid = -1, .is_loss = true});
 }
 
-/* Edges come before losses and gaps, these before timers of the same time. */
+/* Edges come before timers of the same time. */
+static bool pass_quietly(struct lull_states_engine *engine, int64_t time_ns)
+{
+    const int64_t timer_ns = engine->timers.count ? engine->timers.items[0].time_ns : INT64_MAX;
+    const int64_t next_ns = MIN(engine->edge_ns, timer_ns);
+    if (next_ns > time_ns || next_ns == INT64_MAX) {
+        engine->quiet_ns = next_ns;
+        return false;
+    }
+    if (engine->edge_ns == next_ns) {
+        engine->edge_ns = engine->callbacks.edge(engine->user, next_ns);
+    } else {
+        const struct states_timer timer = take_first(engine);
+        fire(engine, &timer);
+    }
+    return true;
+}
+
+/* What is missing until then comes after what happens at the time of its last event. */
 void states_advance(struct lull_states_engine *engine, int64_t time_ns)
 {
-    for (;;) {
-        const struct lull_loss *loss = engine->next_loss < engine->n_losses
-                                           ? lull_session_loss(engine->session, engine->next_loss)
-                                           : NULL;
-        const int64_t timer_ns = engine->timers.count ? engine->timers.items[0].time_ns : INT64_MAX;
-        /* It starts with the last event that is there. */
-        const int64_t loss_ns = loss && loss->start_ns < time_ns ? loss->start_ns : INT64_MAX;
-        const struct lull_gap *gap = engine->next_gap < engine->gaps.all.count
-                                         ? &engine->gaps.all.items[engine->next_gap]
-                                         : NULL;
-        const int64_t gap_ns = gap ? gap->start_ns + 1 : INT64_MAX; /* after the last event */
-        const int64_t next_ns = MIN(MIN(engine->edge_ns, gap_ns), MIN(timer_ns, loss_ns));
-        if (next_ns > time_ns || next_ns == INT64_MAX) {
-            engine->quiet_ns = next_ns;
-            break;
+    struct lull_missing_place place;
+    while (lull_missing_take(&engine->missing, time_ns, &place)) {
+        while (pass_quietly(engine, place.start_ns)) {
         }
-        if (engine->edge_ns == next_ns) {
-            engine->edge_ns = engine->callbacks.edge(engine->user, next_ns);
-        } else if (loss_ns == next_ns) {
-            engine->next_loss++;
-            lose(engine, loss->host, lull_session_stream(engine->session, loss->stream).cpu,
-                 loss->start_ns);
-        } else if (gap_ns == next_ns) {
-            engine->next_gap++;
-            lose(engine, gap->host, -1, gap->start_ns);
-        } else {
-            const struct states_timer timer = take_first(engine);
-            fire(engine, &timer);
-        }
+        lose(engine, &place);
+    }
+    while (pass_quietly(engine, time_ns)) {
     }
     if (engine->retired->len) {
         g_ptr_array_set_size(engine->retired, 0);
@@ -141,6 +135,5 @@ void states_advance(struct lull_states_engine *engine, int64_t time_ns)
 void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_ns)
 {
     states_finish_waiting(engine);
-    engine->n_losses = *engine->loss_counter;
     states_advance(engine, time_ns);
 }

@@ -190,7 +190,7 @@ def test_lost():
     values = [100, 500, 600, 700, 900, 1000]
     write = jsonl_to_ctf.write_stream
 
-    def write_packets(path, cpu, records, _):
+    def write_packets(path, cpu, records, *_):
         with open(path, "wb") as stream:
             stream.write(b"".join(jsonl_to_ctf.packet(cpu, records[i:i + 2], lost) for i, lost in ((0, 0), (2, 5), (4, 5))))
     jsonl_to_ctf.write_stream = write_packets

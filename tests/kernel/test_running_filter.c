@@ -16,8 +16,8 @@ static void event(struct ctf_writer *writer, unsigned cpu, int64_t t, const char
 }
 
 /* CPU 0: 10 runs until 200, then 11 until 300, then 10 again; CPU 1: 12 all the time, but that is
- * not known before its switch at 250. */
-static void write_trace(const char *dir, unsigned contexts)
+ * not known before its switch at 250. With a loss, events of CPU 0 are missing from 210 to 220. */
+static void write_trace(const char *dir, unsigned contexts, bool has_loss)
 {
     const struct ctf_options options = {.contexts = contexts};
     struct ctf_writer *writer = ctf_writer_new(dir, &options);
@@ -29,9 +29,16 @@ static void write_trace(const char *dir, unsigned contexts)
           "prev_tid=10 prev_comm=\"ten\" next_tid=11 next_comm=\"eleven\"");
     ctf_writer_current(writer, 0, 11, 11, "eleven");
     event(writer, 0, 210, "sched_waking", "tid=10 comm=\"ten\"");
+    if (has_loss) {
+        ctf_writer_discard(writer, 0, 2, T0 + 220);
+        event(writer, 0, 230, "sched_waking", "tid=96 comm=\"other\"");
+    }
     event(writer, 1, 250, "sched_switch",
           "prev_tid=12 prev_comm=\"a-name-of-fifte\" next_tid=12 next_comm=\"a-name-of-fifte\"");
     event(writer, 1, 260, "sched_waking", "tid=98 comm=\"other\"");
+    if (has_loss) {
+        event(writer, 0, 270, "sched_waking", "tid=95 comm=\"other\"");
+    }
     event(writer, 0, 300, "sched_switch",
           "prev_tid=11 prev_comm=\"eleven\" next_tid=10 next_comm=\"ten\"");
     ctf_writer_current(writer, 0, 10, 10, "ten");
@@ -69,12 +76,13 @@ struct subscription {
     const char *comm;
     const char *const *names;
     int64_t start, end; /* after T0; 0: no limit */
+    bool has_loss;
 };
 
 static void check(unsigned contexts, struct subscription subscription, const char *expected)
 {
     g_autofree char *dir = scratch_dir();
-    write_trace(dir, contexts);
+    write_trace(dir, contexts, subscription.has_loss);
     const int64_t tids[] = {subscription.tid, subscription.other};
     const struct lull_running_query query = {
         .tids = {tids, subscription.tid < 0 ? 0
@@ -138,6 +146,18 @@ static void test_one_context(void)
     check(CTF_PROCNAME, (struct subscription){.tid = 12}, "250 260");
 }
 
+/* Of who was on the CPU before the loss nothing is believed until its next switch, unless contexts say it. */
+static void test_losses(void)
+{
+    check(0, (struct subscription){.tid = 11, .has_loss = true}, "210 300");
+    check(0, (struct subscription){.tid = -1, .comm = "eleven", .has_loss = true}, "210 300");
+    check(0, (struct subscription){.tid = 12, .has_loss = true}, "250 260");
+    check(0, (struct subscription){.tid = 10, .has_loss = true}, "200 400");
+    check(0, (struct subscription){.tid = 11, .start = 225, .end = 300, .has_loss = true}, "");
+    check(CTF_TID | CTF_PROCNAME, (struct subscription){.tid = 11, .has_loss = true},
+          "210 230 270 300");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -145,5 +165,6 @@ int main(int argc, char **argv)
     g_test_add_func("/kernel/running-filter/contexts", test_contexts);
     g_test_add_func("/kernel/running-filter/switches", test_switches);
     g_test_add_func("/kernel/running-filter/one-context", test_one_context);
+    g_test_add_func("/kernel/running-filter/losses", test_losses);
     return g_test_run();
 }

@@ -86,7 +86,12 @@ void write_stream(const char *dir, const struct stream_event *events, unsigned c
     ctf_writer_current(w, 0, 70, 71, "zero");
     ctf_writer_current(w, 1, 80, 81, "one");
     for (; events->name; events++) {
-        ctf_event(w, events->cpu, llround(events->ms * 1e6), events->name, "%s", events->values);
+        const int64_t time_ns = llround(events->ms * 1e6);
+        if (strcmp(events->name, LOST) == 0) {
+            ctf_writer_discard(w, events->cpu, 1, time_ns);
+        } else {
+            ctf_event(w, events->cpu, time_ns, events->name, "%s", events->values);
+        }
     }
     ctf_writer_close(w);
 }

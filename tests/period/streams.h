@@ -6,11 +6,14 @@
 #include "lib/ctf_writer.h"
 #include "period/period.h"
 
+#define LOST ""
+
 /* One event. */
 struct stream_event {
     double ms;
     unsigned cpu;
-    const char *name;   /* NULL ends a stream */
+    const char
+        *name; /* NULL ends a stream; LOST: events of the CPU are missing since its last one */
     const char *values; /* as for ctf_event() */
 };
 

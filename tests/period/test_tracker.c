@@ -189,6 +189,25 @@ static void test_tasks(void)
     scratch_remove(dir);
 }
 
+/* Where events are missing another task may have come onto the CPU; the others go on. */
+static void test_tasks_lost(void)
+{
+    static const struct stream_event events[] = {
+        {1, 0, "sched_switch", "prev_comm=\"foo\" prev_tid=5 next_comm=\"bar\" next_tid=6"},
+        {2, 1, "sched_switch", "prev_comm=\"foo\" prev_tid=5 next_comm=\"too\" next_tid=7"},
+        {3, 0, "a", ""},
+        {4, 0, LOST, ""},
+        {5, 0, "a", ""},
+        {6, 1, "a", ""},
+        {7, 0, "sched_switch", "prev_comm=\"new\" prev_tid=8 next_comm=\"bar\" next_tid=6"},
+        {8, 0, "a", ""},
+        {0, 0, NULL, NULL},
+    };
+    check(events, LIST("p : $evt.$name == \"a\""), LIST("p : $evt.$tid, $evt.$comm :"),
+          "p[3-5]{$evt.$tid=6 $evt.$comm='bar'|} p[5-6]{$evt.$tid=? $evt.$comm=?|} "
+          "p[6-8]{$evt.$tid=7 $evt.$comm='too'|} p[8-8!]{$evt.$tid=6 $evt.$comm='bar'|}");
+}
+
 /* Values of different types that are equal are one key; a label is equal to its number and text. */
 static void test_keys(void)
 {
@@ -386,6 +405,7 @@ int main(int argc, char **argv)
     g_test_add_func("/period/tracker/conditions", test_conditions);
     g_test_add_func("/period/tracker/ancestors", test_ancestors);
     g_test_add_func("/period/tracker/tasks", test_tasks);
+    g_test_add_func("/period/tracker/tasks-lost", test_tasks_lost);
     g_test_add_func("/period/tracker/keys", test_keys);
     g_test_add_func("/period/tracker/chain", test_chain);
     g_test_add_func("/period/tracker/order", test_order);

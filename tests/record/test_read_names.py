@@ -146,7 +146,7 @@ def check_path(tracer, recording, port):
     reasons = [segment["reason"]["object"] for segment in path["segments"] + path.get("waits", []) if segment.get("reason")]
     tap.ok(any(reason and "pipe" in reason for reason in reasons), f"{tracer}: who waited for the child waited on a pipe", reasons)
     polls = [segment["reason"]["object"] for segment in path["segments"] + path.get("waits", []) if segment.get("reason") and segment["reason"]["call"] == "poll"]
-    tap.ok(polls and set(polls) <= {f"127.0.0.1:{port}"}, f"{tracer}: who polls one socket waits for its peer", polls)
+    tap.ok(polls and set(polls) <= {f"udp 127.0.0.1:{port}"}, f"{tracer}: who polls one socket waits for its peer", polls)
     commands = {task["comm"]: task["command_line"] for task in path["summary"]["by_task"]}
     tap.ok(any(line == "sh -c 'sleep 0.12; exit 0' 'two words' 'it'\\''s' ''" for line in commands.values()),
            f"{tracer}: the command is as it was called", commands)

@@ -86,11 +86,8 @@ def asks_two(tell):
 
 
 def accepts(tell):
-    free, server, client = socket.socket(), socket.socket(), socket.socket()
-    free.bind(("127.0.0.1", 0))
-    place = free.getsockname()
-    free.close()
-    server.bind(place)  # of port 0 no event says which it has become
+    server, client = socket.socket(), socket.socket()
+    server.bind(("127.0.0.1", 0))
     server.listen()
     soon(client.connect, server.getsockname())
     tell("accept4", address(server))
@@ -137,7 +134,48 @@ def polls_two(tell):
     poll.poll(5)
 
 
-KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two)
+def polled():
+    """Four sockets that listen, both ends of a pipe, and another pipe that nothing is written to."""
+    return [socket.create_server(("127.0.0.1", 0)) for _ in range(4)], os.pipe(), os.pipe()[0]
+
+
+def ready_of_many(tell):
+    """poll() names what became ready of six."""
+    servers, (reading, writing), silent = polled()
+    poll = select.poll()
+    for one in (silent, *servers, reading):
+        poll.register(one, select.POLLIN)
+    soon(os.write, writing, b"!")
+    tell("poll", "a pipe")
+    poll.poll()
+    os.read(reading, 1)
+    soon(socket.create_connection, servers[2].getsockname())
+    tell("poll", address(servers[2]))
+    poll.poll()
+
+
+def ready_of_set(tell):
+    """select() of descriptors beyond the first 64."""
+    servers, (reading, _), _ = polled()
+    os.dup2(servers[1].fileno(), 700)
+    os.dup2(reading, 65)
+    soon(socket.create_connection, servers[1].getsockname())
+    tell("pselect6", address(servers[1]))
+    select.select([700, 65, servers[0]], [], [700])
+
+
+def polls_in_vain(tell):
+    """Two, and nothing comes to either; of select() nothing is left to be read then."""
+    servers, (reading, _), _ = polled()
+    poll = select.poll()
+    poll.register(servers[0], select.POLLIN)
+    poll.register(reading, select.POLLIN)
+    tell("poll", f"{address(servers[0])} or a pipe")
+    poll.poll(200)
+
+
+KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
+         polls_in_vain)
 
 
 def leave(path):

@@ -398,7 +398,7 @@ def check_losses():
     seen from the 20th event on until its next one. So with rows of integers, and with those of texts, which the engine finds another way."""
     events = [at(1000 * i, "e", id=i % 3, who=f"n{i % 3}", lit=i // 3 % 2) for i in range(40)]
     where = os.path.join(scratch.name, "losses")
-    jsonl_to_ctf.write_trace(events, where, lost=5)
+    jsonl_to_ctf.write_trace(events, where, lost=5, early=True)
     expected = {}
     for row in range(3):
         starts = [(i, ("dark", "lit")[i // 3 % 2]) for i in range(row, 40, 3)]

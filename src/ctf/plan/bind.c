@@ -46,6 +46,32 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
     return fc;
 }
 
+/* Integers, and structures of these, that take the same bits each time. */
+static bool is_fixed(const struct lull_fc *fc, unsigned nesting, uint64_t *bits)
+{
+    if (nesting >= LULL_FC_DEPTH || (fc->kind != LULL_FC_INT && fc->kind != LULL_FC_STRUCT)) {
+        return false;
+    }
+    *bits = lull_align_up(*bits, fc->alignment);
+    if (fc->kind == LULL_FC_INT) {
+        *bits += fc->integer.size;
+        return true;
+    }
+    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
+        if (!is_fixed(fc->structure.members[i].fc, nesting + 1, bits)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_record(const struct lull_fc *fc)
+{
+    uint64_t bits = 0;
+    return fc->kind == LULL_FC_STRUCT && fc->alignment >= 8 && is_fixed(fc, 0, &bits) && bits > 0 &&
+           bits % fc->alignment == 0;
+}
+
 static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
     if (kind == LULL_BIND_INT) {
@@ -62,6 +88,9 @@ static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
     }
     const struct lull_fc *element =
         fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    if (kind == LULL_BIND_RAW && fc->kind == LULL_FC_SEQUENCE && is_record(element)) {
+        return true;
+    }
     if (element->kind != LULL_FC_INT || element->alignment < 8 ||
         element->alignment > element->integer.size) {
         return false;

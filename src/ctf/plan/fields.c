@@ -57,7 +57,8 @@ static void describe_elements(struct lull_field_info *info, const struct lull_fc
             info->length = 0; /* as UTF-8 it may be longer */
         }
     } else if (form == LULL_BYTES_BLOB ||
-               (lull_ctf_plan_can_bind(fc, LULL_BIND_RAW) && !element->integer.is_bit_reversed &&
+               (element->kind == LULL_FC_INT && lull_ctf_plan_can_bind(fc, LULL_BIND_RAW) &&
+                !element->integer.is_bit_reversed &&
                 element->integer.meaning != LULL_INT_BOOLEAN)) {
         info->kind = LULL_INFO_BYTES;
         describe_integer(info, element);

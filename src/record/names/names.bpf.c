@@ -47,7 +47,7 @@ struct in6_addr {
 };
 struct sock_common {
     uint32_t skc_daddr;
-    uint16_t skc_dport, skc_family;
+    uint16_t skc_dport, skc_num, skc_family;
     struct in6_addr skc_v6_daddr;
 };
 struct sock {
@@ -256,7 +256,18 @@ static __always_inline bool may_have_waited(void)
     return since_ns && bpf_ktime_get_ns() - *since_ns < RECENT_NS;
 }
 
-static __always_inline void send_address(uint64_t pointer, uint64_t size)
+static __always_inline const struct sock *socket_of(uint64_t fd)
+{
+    const struct file *file = file_of(fd);
+    if ((BPF_CORE_READ(file, f_inode, i_mode) & TYPE_MASK) != TYPE_SOCKET) {
+        return NULL;
+    }
+    const struct socket *socket = BPF_CORE_READ(file, private_data);
+    return BPF_CORE_READ(socket, sk);
+}
+
+/* bound: what was bound to the address, perhaps to a port that the kernel chose; or -1. */
+static __always_inline void send_address(uint64_t pointer, uint64_t size, long bound)
 {
     uint8_t head[28] = {0}; /* struct sockaddr_in6 */
     uint16_t family = 0;
@@ -291,18 +302,16 @@ static __always_inline void send_address(uint64_t pointer, uint64_t size)
         return;
     }
     record->b = (uint32_t)head[2] << 8 | head[3];
+    if (record->b == 0 && bound >= 0) {
+        record->b = BPF_CORE_READ(socket_of((uint64_t)bound), __sk_common.skc_num);
+    }
     send(record);
 }
 
 /* With whom a socket is connected, as the kernel knows it: who accepts a connection need not ask. */
 static __always_inline void send_peer(uint64_t fd)
 {
-    const struct file *file = file_of(fd);
-    if ((BPF_CORE_READ(file, f_inode, i_mode) & TYPE_MASK) != TYPE_SOCKET) {
-        return;
-    }
-    const struct socket *socket = BPF_CORE_READ(file, private_data);
-    const struct sock *sock = BPF_CORE_READ(socket, sk);
+    const struct sock *sock = socket_of(fd);
     const uint16_t family = BPF_CORE_READ(sock, __sk_common.skc_family);
     struct lull_names_record *record =
         family == FAMILY_INET || family == FAMILY_INET6 ? start_record(LULL_NAMES_SOCKET) : NULL;
@@ -336,20 +345,45 @@ static __always_inline void send_pair(uint64_t pointer)
     send(record);
 }
 
-/* Who polls more than one waits for any of them. */
-static __always_inline void send_polled(uint64_t pointer, uint64_t count)
+/* struct pollfd as it is: the recorder looks for what became ready. */
+static __always_inline void send_poll(uint64_t pointer, uint64_t count, long n_ready)
 {
-    int32_t fd; /* the first member of struct pollfd */
     struct lull_names_record *record =
-        count == 1 && may_have_waited() ? start_record(LULL_NAMES_POLL) : NULL;
+        count > 0 && count <= LULL_NAMES_POLLED_MOST && may_have_waited()
+            ? start_record(LULL_NAMES_POLL)
+            : NULL;
     if (!record) {
         return;
     }
-    if (bpf_probe_read_user(&fd, sizeof fd, (void *)pointer)) {
+    const uint64_t size = at_most(count, LULL_NAMES_POLLED_MOST) * LULL_NAMES_POLLFD;
+    if (bpf_probe_read_user(record->text, size, (void *)pointer)) {
         unread();
         return;
     }
-    record->a = (uint32_t)fd;
+    record->a = (uint32_t)n_ready;
+    record->length = (uint32_t)size;
+    send(record);
+}
+
+/* What it waited for it has overwritten with what became ready. */
+static __always_inline void send_select(const struct call *call, long n_ready)
+{
+    struct lull_names_record *record =
+        n_ready > 0 && may_have_waited() ? start_record(LULL_NAMES_SELECT) : NULL;
+    if (!record) {
+        return;
+    }
+    const uint64_t size = at_most((call->arguments[0] + 63) / 64 * 8, LULL_NAMES_SET);
+    record->length = 3 * LULL_NAMES_SET;
+    __builtin_memset(record->text, 0, 3 * LULL_NAMES_SET);
+    for (uint32_t set = 0; set < 3; set++) {
+        const uint64_t pointer = call->arguments[1 + set];
+        if (pointer &&
+            bpf_probe_read_user(record->text + set * LULL_NAMES_SET, size, (void *)pointer)) {
+            unread();
+            return;
+        }
+    }
     send(record);
 }
 
@@ -386,16 +420,22 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         send_path(call.arguments[1], opens ? ret : -1);
         break;
     case LULL_NAMES_ADDRESS:
-        send_address(call.arguments[1], call.arguments[2]);
+        send_address(call.arguments[1], call.arguments[2], -1);
+        break;
+    case LULL_NAMES_BOUND:
+        send_address(call.arguments[1], call.arguments[2], (int32_t)call.arguments[0]);
         break;
     case LULL_NAMES_ADDRESS_TO:
-        send_address(call.arguments[4], call.arguments[5]);
+        send_address(call.arguments[4], call.arguments[5], -1);
         break;
     case LULL_NAMES_PEER:
         send_peer((uint64_t)ret);
         break;
     case LULL_NAMES_POLLED:
-        send_polled(call.arguments[0], call.arguments[1]);
+        send_poll(call.arguments[0], call.arguments[1], ret);
+        break;
+    case LULL_NAMES_SELECTED:
+        send_select(&call, ret);
         break;
     case LULL_NAMES_PAIR_FIRST:
         send_pair(call.arguments[0]);

@@ -67,12 +67,14 @@ static const struct {
     {SYS_umount2, LULL_NAMES_PATH_FIRST},
     {SYS_mount, LULL_NAMES_PATH_SECOND},
     {SYS_connect, LULL_NAMES_ADDRESS},
-    {SYS_bind, LULL_NAMES_ADDRESS},
+    {SYS_bind, LULL_NAMES_BOUND},
     {SYS_sendto, LULL_NAMES_ADDRESS_TO},
     {SYS_accept4, LULL_NAMES_PEER},
     {SYS_ppoll, LULL_NAMES_POLLED},
+    {SYS_pselect6, LULL_NAMES_SELECTED},
 #ifdef SYS_poll
     {SYS_poll, LULL_NAMES_POLLED},
+    {SYS_select, LULL_NAMES_SELECTED},
 #endif
 #ifdef SYS_accept
     {SYS_accept, LULL_NAMES_PEER},
@@ -112,7 +114,7 @@ static int take_record(void *user, void *data, size_t size)
         names->damaged++;
         return 0;
     }
-    if (record.length > 0) {
+    if (record.length > 0 && record.kind != LULL_NAMES_POLL && record.kind != LULL_NAMES_SELECT) {
         record.text[record.length - 1] = '\0';
     }
     if (names->sink->put) {

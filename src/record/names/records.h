@@ -15,6 +15,12 @@
 /* Of a path or a command line, with the NUL at its end; the rest is left out. */
 #define LULL_NAMES_TEXT 4096
 
+/* poll() is looked at if it was given no more descriptors; that is the size of one. */
+#define LULL_NAMES_POLLED_MOST 64
+#define LULL_NAMES_POLLFD 8
+/* Bytes of FD_SETSIZE descriptors. */
+#define LULL_NAMES_SET 128
+
 /* Which argument of a call is to be read when it ends. Those of paths come first, then the address to connect with. */
 enum lull_names_action {
     LULL_NAMES_NOTHING,
@@ -23,9 +29,11 @@ enum lull_names_action {
     LULL_NAMES_PATH_FIRST,  /* unlink(path), which opens nothing; execve(path) that failed */
     LULL_NAMES_PATH_SECOND, /* unlinkat(dirfd, path, …) */
     LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
+    LULL_NAMES_BOUND,       /* bind(fd, address, length) */
     LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */
     LULL_NAMES_PEER,        /* accept(…): none, but whom it has accepted */
-    LULL_NAMES_POLLED,      /* poll(fds, 1, …) */
+    LULL_NAMES_POLLED,      /* poll(fds, count, …) */
+    LULL_NAMES_SELECTED,    /* select(count, read, write, exceptional, …) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
     LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
     LULL_NAMES_ACTIONS
@@ -36,7 +44,8 @@ enum lull_names_kind {
     LULL_NAMES_FILE,    /* text: path of a program's file, which is in memory now */
     LULL_NAMES_SOCKET,  /* text: of a unix socket */
     LULL_NAMES_PAIR,    /* a and b are the descriptors */
-    LULL_NAMES_POLL,    /* a is the only descriptor */
+    LULL_NAMES_POLL,    /* text: struct pollfd; a of them are ready */
+    LULL_NAMES_SELECT,  /* text: three sets of what is ready, a bit of an unsigned long each */
     LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
     LULL_NAMES_KINDS
 };
@@ -50,9 +59,9 @@ struct lull_names_record {
     uint32_t is_cut;
     uint32_t
         device; /* PATH of what was opened, FILE: where the regular file is, as the kernel numbers devices */
-    uint64_t inode;      /* its number there; 0: it is none, or not known */
-    uint8_t address[16]; /* SOCKET: in network order, IPv4 in the first four */
-    char text[LULL_NAMES_TEXT];
+    uint64_t inode;             /* its number there; 0: it is none, or not known */
+    uint8_t address[16];        /* SOCKET: in network order, IPv4 in the first four */
+    char text[LULL_NAMES_TEXT]; /* POLL, SELECT: bytes */
 };
 
 /* A packet with its headers. Numbers are in the machine's order, addresses in that of the network. */

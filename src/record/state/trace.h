@@ -25,8 +25,8 @@ enum lull_state_event {
     /* What tasks did meanwhile. */
     LULL_STATE_CALL_PATH, /* tid, device and inode of the file that it opened (0: none), path that its system call was given */
     LULL_STATE_CALL_ADDRESS, /* tid, family, port, two halves of the address, path of a unix socket */
-    LULL_STATE_CALL_POLL,    /* tid, the only descriptor that its system call waited for */
-    LULL_STATE_CALL_PAIR,    /* tid, two descriptors that its system call made */
+    LULL_STATE_CALL_POLL, /* tid, a descriptor that became ready in its poll() or select(), or that it waited for in vain */
+    LULL_STATE_CALL_PAIR, /* tid, two descriptors that its system call made */
     LULL_STATE_PACKET, /* buffer, whether it is sent, version of IP, protocol, two halves of each address, two
                                 ports, sequence and acknowledgement numbers, flags, window, id of IP, payload */
     LULL_STATE_COMMAND, /* pid, its arguments, quoted where a shell needs it */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# What poll() and select() wait for, as LTTng records it: arrays of struct pollfd, and sets of bits, at the start of a call and at its end.
-# The trace is written here in both byte orders; what each wait is for is what the scene says. Then on a recording of LTTng: babeltrace2
+# What calls wait for is among their arguments, as LTTng records them: of poll() and select() arrays of struct pollfd, and sets of bits, at the
+# start of a call and at its end; of others a path, which has many names. The trace is written here in both byte orders; what each wait is for is what the scene says. Then on a recording of LTTng: babeltrace2
 # prints of each poll() that ended which descriptors were ready, and of each connect() with whom they were connected.
 import collections
 import json
@@ -27,6 +27,9 @@ CLASSES = {
     "syscall_entry_openat": "s32 dfd; string filename; s32 flags; u16 mode;", "syscall_exit_openat": "s64 ret;",
     "syscall_entry_poll": f"s32 timeout_msecs; u32 nfds; u32 fds_length; u8 overflow; {POLLFD} fds[fds_length];",
     "syscall_exit_poll": f"s64 ret; u32 nfds; u32 fds_length; {POLLFD} fds[fds_length];",
+    "syscall_entry_rename": "string oldname; string newname;", "syscall_exit_rename": "s64 ret;",
+    "syscall_entry_mount": "string dev_name; string dir_name; string type; u64 flags; u64 data;", "syscall_exit_mount": "s64 ret;",
+    "syscall_entry_swapoff": "string specialfile;", "syscall_exit_swapoff": "s64 ret;",
     "syscall_entry_select": f"s32 n; u8 overflow; u64 tvp; {SETS}", "syscall_exit_select": f"s64 ret; u8 overflow; u64 tvp; {SETS}",
 }
 
@@ -80,6 +83,8 @@ class Scene:
         start = self.now
         if call == "poll":
             self.event("syscall_entry_poll", self.pack("iIIB", 100, len(given), len(given), 0) + self.fds(given))
+        elif call != "select":
+            self.event(f"syscall_entry_{call}", given)
         else:
             self.event("syscall_entry_select", self.pack("iBQ", 80, 0, 0) + self.sets(*given))
         by = 0 if is_timer else OTHER
@@ -96,6 +101,8 @@ class Scene:
         self.switch(by, POLLER, 0 if is_timer else 1)
         if call == "poll":
             self.event("syscall_exit_poll", self.pack("qII", len(ready), len(given), len(ready)) + self.fds(ready))
+        elif call != "select":
+            self.event(f"syscall_exit_{call}", self.pack("q", ready))
         else:
             self.event("syscall_exit_select", self.pack("qBQ", sum(map(len, ready)), 0, 0) + self.sets(*ready))
         self.now += MS
@@ -122,6 +129,9 @@ class Scene:
         self.case("a set's last", "select", ((3, 66), (), ()), ((66,), (), ()), "/f66")
         self.case("of three sets", "select", ((3, 4, 5), (6,), (66,)), ((), (6,), (66,)), "/f6 or /f66")
         self.case("sets in vain", "select", ((4,), (), (5,)), ((), (), ()), "/f4 or /f5", is_timer=True)
+        self.case("rename()", "rename", b"/old\0/new\0", 0, "/old")
+        self.case("mount()", "mount", b"/dev/sda\0/mnt\0ext4\0" + bytes(16), 0, "/mnt")
+        self.case("swapoff(), which fails", "swapoff", b"/swapfile\0", -12, "/swapfile")
         self.case("not over", "poll", (5, 4), (), "/f5 or /f4", ends=False)
 
     def write(self, folder, order):
@@ -141,10 +151,9 @@ def ask(*command):
 
 
 def reasons_between(path, start, end):
-    """Of poll() and select(), in order of time."""
     parts = sorted((*path["segments"], *path["waits"]), key=lambda part: part["begin_ns"])
     return [part["reason"] for part in parts
-            if part.get("reason") and part["reason"]["call"] in ("poll", "select") and start <= part["begin_ns"] < end]
+            if part.get("reason") and start <= part["begin_ns"] < end]
 
 
 def check_scene(order):

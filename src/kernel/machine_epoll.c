@@ -9,8 +9,6 @@ enum { ADD = 1, DELETE = 2, MOST_NAMED = LULL_POLLED_NAMED, MOST_COPIES = 64 };
 struct watch {
     uint32_t n;                 /* also those that are not in `files` */
     uint32_t files[MOST_NAMED]; /* the first of them */
-    uint32_t paths[MOST_NAMED]; /* what they were called when the label was made; or LULL_NONE */
-    uint32_t label;             /* "10.9.0.2:80 or a pipe"; LULL_NONE: nothing that says much */
 };
 
 struct watches {
@@ -61,13 +59,11 @@ static void drop(const struct lull_model *model, struct watch *watch, uint32_t g
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_named; i++) {
         if (watch->files[i] != gone && is_open(model, watch->files[i])) {
-            watch->files[n] = watch->files[i];
-            watch->paths[n++] = watch->paths[i];
+            watch->files[n++] = watch->files[i];
         }
     }
-    if (watch->n <= MOST_NAMED && n < n_named) {
+    if (watch->n <= MOST_NAMED) {
         watch->n = n;
-        watch->paths[0] = LULL_NONE; /* the label is to be made anew */
     }
 }
 
@@ -83,23 +79,14 @@ void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operati
     struct watch *watch = watch_of(model, epoll);
     if (!watch) {
         lull_map_insert(&model->watches->by_file, key, model->watches->list.count);
-        lull_vec_push(&model->watches->list, (struct watch){.label = LULL_NONE});
+        lull_vec_push(&model->watches->list, (struct watch){0});
         watch = &model->watches->list.items[model->watches->list.count - 1];
     }
     drop(model, watch, operation == DELETE ? file : LULL_NONE);
     if (operation == ADD && watch->n < MOST_NAMED) {
         watch->files[watch->n] = file;
-        watch->paths[watch->n] = LULL_NONE;
     }
     watch->n += operation == ADD && watch->n < UINT32_MAX;
-}
-
-static uint32_t make_label(struct lull_model *model, struct watch *watch)
-{
-    for (uint32_t i = 0; i < watch->n; i++) {
-        watch->paths[i] = model->files.items[watch->files[i]].path;
-    }
-    return polled_alternatives(model, watch->files, watch->n);
 }
 
 uint32_t epoll_label(struct lull_model *model, uint32_t epoll)
@@ -109,12 +96,5 @@ uint32_t epoll_label(struct lull_model *model, uint32_t epoll)
         return LULL_NONE;
     }
     drop(model, watch, LULL_NONE);
-    for (uint32_t i = 0; i < watch->n; i++) {
-        if (watch->paths[i] == LULL_NONE ||
-            watch->paths[i] != model->files.items[watch->files[i]].path) {
-            watch->label = make_label(model, watch);
-            break;
-        }
-    }
-    return watch->n ? watch->label : LULL_NONE;
+    return polled_alternatives(model, watch->files, watch->n);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which descriptors poll() and select() wait for, and which became ready: LTTng records both, and lull's recorder, beside other
  * tracers, what a call that has waited found ready. Only a few say what a wait is for, as with epoll. */
+#include <string.h>
+
+#include "base/map.h"
 #include "kernel/machine.h"
 #include "kernel/wait_reason.h"
 
@@ -83,7 +86,26 @@ void polled_ready(struct call *call, int64_t fd)
     add(call, fd);
 }
 
-uint32_t polled_alternatives(struct lull_model *model, const uint32_t *files, uint32_t n)
+/* All that the words depend on. */
+struct alternatives {
+    struct {
+        uint32_t path;
+        uint16_t type, is_datagram;
+    } files[LULL_POLLED_NAMED];
+};
+
+static guint hash_alternatives(gconstpointer key)
+{
+    return lull_hash_words(key, sizeof(struct alternatives));
+}
+
+static gboolean equal_alternatives(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct alternatives)) == 0;
+}
+
+/* "10.9.0.2:80, a pipe or a timerfd" */
+static uint32_t make_label(struct lull_model *model, const uint32_t *files, uint32_t n)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GString) text = g_string_new(NULL);
@@ -102,7 +124,32 @@ uint32_t polled_alternatives(struct lull_model *model, const uint32_t *files, ui
         g_string_append(text, i == 0 ? "" : i + 1 == names->len ? " or " : ", ");
         g_string_append(text, names->pdata[i]);
     }
-    return text->len ? model_label(model, text->str) : LULL_NONE;
+    return model_label(model, text->str);
+}
+
+uint32_t polled_alternatives(struct lull_model *model, const uint32_t *files, uint32_t n)
+{
+    struct alternatives key;
+    gpointer found;
+    if (n == 0) {
+        return LULL_NONE;
+    }
+    memset(&key, 0xff, sizeof key);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_file *file = &model->files.items[files[i]];
+        key.files[i].path = file->path;
+        key.files[i].type = file->type;
+        key.files[i].is_datagram = file->is_datagram;
+    }
+    if (!model->alternatives) {
+        model->alternatives =
+            g_hash_table_new_full(hash_alternatives, equal_alternatives, g_free, NULL);
+    }
+    if (!g_hash_table_lookup_extended(model->alternatives, &key, NULL, &found)) {
+        found = GUINT_TO_POINTER(make_label(model, files, n));
+        g_hash_table_insert(model->alternatives, g_memdup2(&key, sizeof key), found);
+    }
+    return GPOINTER_TO_UINT(found);
 }
 
 uint32_t polled_label(struct lull_model *model, struct call *call)

@@ -130,6 +130,7 @@ void lull_model_free(struct lull_model *model)
     leases_free(model->leases);
     names_free(model->inode_names);
     epoll_free(model->watches);
+    g_clear_pointer(&model->alternatives, g_hash_table_unref);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);

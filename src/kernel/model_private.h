@@ -183,9 +183,9 @@ struct call {
     uint32_t watched;       /* label of what its epoll descriptor watches, or LULL_NONE */
     uint32_t
         given; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
-    struct lull_polled polled; /* n: all that are known */
     GString *path;
     uint32_t next_free;
+    struct lull_polled polled; /* n: all that are known */
 };
 
 /* Events of a CPU, or of all if cpu < 0, are missing in this time. */
@@ -364,6 +364,8 @@ struct lull_model {
     struct sockets *sockets;
     struct urings *urings; /* NULL: no io_uring was seen */
     LULL_VEC(struct lull_kill) kills;
+    GHashTable *
+        alternatives; /* machine_polled.c: files that are waited for together → label in words; or NULL */
     struct watches *watches;         /* of epoll descriptors; NULL: none were made */
     struct leases *leases;           /* NULL: no lease was seen */
     struct inode_names *inode_names; /* NULL: none */

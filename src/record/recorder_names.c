@@ -71,6 +71,16 @@ static void put_polled(struct lull_state_trace *trace, const struct lull_names_r
     }
 }
 
+static void put_descriptors(struct lull_state_trace *trace, const struct lull_names_record *record)
+{
+    uint32_t n = 0;
+    int32_t fd;
+    for (uint32_t at = 0; at + sizeof fd <= record->length; at += sizeof fd) {
+        memcpy(&fd, record->text + at, sizeof fd);
+        put_ready(trace, record, fd, &n);
+    }
+}
+
 static void put_selected(struct lull_state_trace *trace, const struct lull_names_record *record)
 {
     uint32_t n = 0;
@@ -115,6 +125,9 @@ static void put(void *user, const struct lull_names_record *record)
         break;
     case LULL_NAMES_POLL:
         put_polled(trace, record);
+        break;
+    case LULL_NAMES_READY:
+        put_descriptors(trace, record);
         break;
     case LULL_NAMES_SELECT:
         put_selected(trace, record);

@@ -174,8 +174,25 @@ def polls_in_vain(tell):
     poll.poll(200)
 
 
+def requests(tell):
+    """io_getevents() of two requests (IOCB_CMD_POLL) for a pipe and a named one, which can be read."""
+    setup, getevents, submit = {"x86_64": (206, 208, 209), "aarch64": (0, 4, 2)}[os.uname().machine]
+    silent = os.pipe()[0]
+    path = os.path.join(tempfile.mkdtemp(), "fifo")
+    os.mkfifo(path)
+    reading, writing = (os.open(path, how) for how in (os.O_RDONLY | os.O_NONBLOCK, os.O_WRONLY))
+    context, events = ctypes.c_ulong(0), ctypes.create_string_buffer(4 * 32)
+    blocks = [ctypes.create_string_buffer(struct.pack("=QIIHhIQQqQII", 7, 0, 0, 5, 0, fd, select.POLLIN, 0, 0, 0, 0, 0)) for fd in (silent, reading)]
+    pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, blocks))
+    if LIBC.syscall(setup, 4, ctypes.byref(context)) or LIBC.syscall(submit, context, ctypes.c_long(2), pointers) != 2:
+        os._exit(1)
+    soon(os.write, writing, b"!")
+    tell("io_getevents", path)
+    LIBC.syscall(getevents, context, ctypes.c_long(1), ctypes.c_long(4), events, None)
+
+
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
-         polls_in_vain)
+         polls_in_vain, requests)
 
 
 def leave(path):

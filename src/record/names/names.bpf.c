@@ -387,6 +387,29 @@ static __always_inline void send_select(const struct call *call, long n_ready)
     send(record);
 }
 
+/* Each event (struct io_event) says of which request (struct iocb) it is, and that of which file. */
+static __always_inline void send_events(uint64_t pointer, long n_ready)
+{
+    enum { EVENT_BYTES = 32, REQUEST_AT = 8, DESCRIPTOR_AT = 20, MOST = 4 };
+    struct lull_names_record *record = may_have_waited() ? start_record(LULL_NAMES_READY) : NULL;
+    if (!record) {
+        return;
+    }
+    int32_t *fds = (void *)record->text;
+    for (uint32_t i = 0; i < MOST && i < n_ready; i++) {
+        uint64_t request;
+        if (bpf_probe_read_user(&request, sizeof request,
+                                (void *)(pointer + i * EVENT_BYTES + REQUEST_AT)) ||
+            bpf_probe_read_user(&fds[i], sizeof *fds, (void *)(request + DESCRIPTOR_AT))) {
+            break; /* the program may have no use for the request any more */
+        }
+        record->length += sizeof *fds;
+    }
+    if (record->length) {
+        send(record);
+    }
+}
+
 #include "packets.bpf.h"
 
 SEC("tp_btf/sys_exit")
@@ -433,6 +456,9 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         break;
     case LULL_NAMES_POLLED:
         send_poll(call.arguments[0], call.arguments[1], ret);
+        break;
+    case LULL_NAMES_EVENTS:
+        send_events(call.arguments[3], ret);
         break;
     case LULL_NAMES_SELECTED:
         send_select(&call, ret);

@@ -72,6 +72,10 @@ static const struct {
     {SYS_accept4, LULL_NAMES_PEER},
     {SYS_ppoll, LULL_NAMES_POLLED},
     {SYS_pselect6, LULL_NAMES_SELECTED},
+    {SYS_io_getevents, LULL_NAMES_EVENTS},
+#ifdef SYS_io_pgetevents
+    {SYS_io_pgetevents, LULL_NAMES_EVENTS},
+#endif
 #ifdef SYS_poll
     {SYS_poll, LULL_NAMES_POLLED},
     {SYS_select, LULL_NAMES_SELECTED},
@@ -103,6 +107,11 @@ static bool refuse(const char *what, int why, GError **error)
     return false;
 }
 
+static bool is_of_descriptors(uint32_t kind)
+{
+    return kind == LULL_NAMES_POLL || kind == LULL_NAMES_SELECT || kind == LULL_NAMES_READY;
+}
+
 /* Text ends with a NUL, whatever a program has written behind its back. */
 static int take_record(void *user, void *data, size_t size)
 {
@@ -114,7 +123,7 @@ static int take_record(void *user, void *data, size_t size)
         names->damaged++;
         return 0;
     }
-    if (record.length > 0 && record.kind != LULL_NAMES_POLL && record.kind != LULL_NAMES_SELECT) {
+    if (record.length > 0 && !is_of_descriptors(record.kind)) {
         record.text[record.length - 1] = '\0';
     }
     if (names->sink->put) {

@@ -34,6 +34,7 @@ enum lull_names_action {
     LULL_NAMES_PEER,        /* accept(…): none, but whom it has accepted */
     LULL_NAMES_POLLED,      /* poll(fds, count, …) */
     LULL_NAMES_SELECTED,    /* select(count, read, write, exceptional, …) */
+    LULL_NAMES_EVENTS,      /* io_getevents(context, least, most, events, …) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
     LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
     LULL_NAMES_ACTIONS
@@ -45,6 +46,7 @@ enum lull_names_kind {
     LULL_NAMES_SOCKET,  /* text: of a unix socket */
     LULL_NAMES_PAIR,    /* a and b are the descriptors */
     LULL_NAMES_POLL,    /* text: struct pollfd; a of them are ready */
+    LULL_NAMES_READY,   /* text: descriptors, as int32_t each, that are ready */
     LULL_NAMES_SELECT,  /* text: three sets of what is ready, a bit of an unsigned long each */
     LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
     LULL_NAMES_KINDS

@@ -10,6 +10,8 @@
 /* Spans from one mark to the next: so many are read in vain at most. A mark takes the bytes of two
  * spans or three. */
 #define BETWEEN_MARKS 24
+/* Before the second mark: many tasks have no more. */
+#define FIRST_SPANS 4
 
 /* Of a span: its sizes, the distance, the length and the name. A number is written and read as eight
  * bytes, of which the next one overwrites what is not its own. */
@@ -63,9 +65,9 @@ static __attribute__((noinline)) void add_rare(struct lull_spans *spans, int64_t
         return;
     }
     if (spans->n_left == 0) {
+        spans->n_left = spans->marks.count ? BETWEEN_MARKS : FIRST_SPANS;
         lull_vec_push(&spans->marks, (struct lull_span_mark){start_ns, spans->bytes.count});
-        lull_vec_reserve(&spans->bytes, BETWEEN_MARKS * MOST_BYTES + SLACK);
-        spans->n_left = BETWEEN_MARKS;
+        lull_vec_reserve(&spans->bytes, spans->n_left * MOST_BYTES + SLACK);
         spans->end_ns = start_ns;
     }
     append(spans, start_ns, MAX(end_ns, start_ns), name);

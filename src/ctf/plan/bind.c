@@ -46,19 +46,23 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
     return fc;
 }
 
+/* A record has no more; classes may unfold to far more. */
+enum { MOST_RECORD_FIELDS = 64 };
+
 /* Integers, and structures of these, that take the same bits each time. */
-static bool is_fixed(const struct lull_fc *fc, unsigned nesting, uint64_t *bits)
+static bool is_fixed(const struct lull_fc *fc, uint64_t *bits, unsigned *n_left)
 {
-    if (nesting >= LULL_FC_DEPTH || (fc->kind != LULL_FC_INT && fc->kind != LULL_FC_STRUCT)) {
+    if (*n_left == 0 || (fc->kind != LULL_FC_INT && fc->kind != LULL_FC_STRUCT)) {
         return false;
     }
+    --*n_left;
     *bits = lull_align_up(*bits, fc->alignment);
     if (fc->kind == LULL_FC_INT) {
         *bits += fc->integer.size;
         return true;
     }
     for (uint32_t i = 0; i < fc->structure.n_members; i++) {
-        if (!is_fixed(fc->structure.members[i].fc, nesting + 1, bits)) {
+        if (!is_fixed(fc->structure.members[i].fc, bits, n_left)) {
             return false;
         }
     }
@@ -68,8 +72,9 @@ static bool is_fixed(const struct lull_fc *fc, unsigned nesting, uint64_t *bits)
 static bool is_record(const struct lull_fc *fc)
 {
     uint64_t bits = 0;
-    return fc->kind == LULL_FC_STRUCT && fc->alignment >= 8 && is_fixed(fc, 0, &bits) && bits > 0 &&
-           bits % fc->alignment == 0;
+    unsigned n_left = MOST_RECORD_FIELDS;
+    return fc->kind == LULL_FC_STRUCT && fc->alignment >= 8 && is_fixed(fc, &bits, &n_left) &&
+           bits > 0 && bits % fc->alignment == 0;
 }
 
 static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)

@@ -191,8 +191,23 @@ def requests(tell):
     LIBC.syscall(getevents, context, ctypes.c_long(1), ctypes.c_long(4), events, None)
 
 
+def shrinks(tell):
+    """Waits while another writes to the file, and then gives back so much memory that it is on its CPU for milliseconds."""
+    path = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "large")
+    file = os.open(path, os.O_CREAT | os.O_WRONLY)
+    much = bytes(512 << 20)
+    writer = threading.Thread(target=os.write, args=(file, much))
+    writer.start()
+    time.sleep(0.02)
+    tell("truncate", path)
+    os.truncate(path, 0)
+    writer.join()
+    os.unlink(path)
+    os.rmdir(os.path.dirname(path))
+
+
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
-         polls_in_vain, requests)
+         polls_in_vain, requests, shrinks)
 
 
 def leave(path):

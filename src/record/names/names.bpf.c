@@ -21,8 +21,6 @@ enum { TYPE_MASK = 0170000, TYPE_REGULAR = 0100000, TYPE_SOCKET = 0140000 }; /* 
 enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
 /* As many processes can be followed. */
 enum { MOST_FOLLOWED = 65536, RING_BYTES = 4 << 20 };
-/* A task that waited in a call is for so long on its CPU, at most, when the call ends. */
-enum { RECENT_NS = 200000 };
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -73,6 +71,7 @@ struct linux_binprm {
 struct task_struct {
     struct thread_info thread_info;
     int pid, tgid;
+    unsigned long nvcsw; /* how often it has waited */
     struct mm_struct *mm;
     struct files_struct *files;
 };
@@ -110,13 +109,17 @@ struct {
     __type(value, struct lull_names_record);
 } scratch SEC(".maps");
 
-/* Of each CPU: since when its task is on it. */
+/* Of each CPU: who made the last call there that is read only if its task has waited, and how often that had. */
+struct last_call {
+    uint64_t n_waits;
+    uint32_t tid;
+};
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, uint32_t);
-    __type(value, uint64_t);
-} switched_ns SEC(".maps");
+    __type(value, struct last_call);
+} last_calls SEC(".maps");
 
 /* A size as the verifier can follow it: the compiler must not compare one register and use another. */
 static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
@@ -248,12 +251,20 @@ static __always_inline void send_path(uint64_t pointer, long fd)
     send(record);
 }
 
-/* Most calls that are given a path, and open nothing, do not wait: their paths would take the room of others. */
+/* Most calls that are given a path, and open nothing, do not wait: their paths would take the room of others. The task may have since
+ * the last of them on this CPU; to be asked once in a call. */
 static __always_inline bool may_have_waited(void)
 {
-    const uint32_t zero = 0;
-    const uint64_t *since_ns = bpf_map_lookup_elem(&switched_ns, &zero);
-    return since_ns && bpf_ktime_get_ns() - *since_ns < RECENT_NS;
+    const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+    const uint32_t zero = 0, tid = (uint32_t)bpf_get_current_pid_tgid();
+    const uint64_t n_waits = BPF_CORE_READ(task, nvcsw);
+    struct last_call *last = bpf_map_lookup_elem(&last_calls, &zero);
+    if (!last || (last->tid == tid && last->n_waits == n_waits)) {
+        return false;
+    }
+    last->tid = tid;
+    last->n_waits = n_waits;
+    return true;
 }
 
 static __always_inline const struct sock *socket_of(uint64_t fd)
@@ -469,17 +480,6 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
     case LULL_NAMES_PAIR_FOURTH:
         send_pair(call.arguments[3]);
         break;
-    }
-    return 0;
-}
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(switched)
-{
-    const uint32_t zero = 0;
-    uint64_t *since_ns = bpf_map_lookup_elem(&switched_ns, &zero);
-    if (since_ns) {
-        *since_ns = bpf_ktime_get_ns();
     }
     return 0;
 }

@@ -101,7 +101,8 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
                                recording->lost_events);
     }
     if (recording->lost_names > 0) {
-        g_string_append_printf(line, "%s%" PRId64 " paths, addresses or headers of packets lost",
+        g_string_append_printf(line,
+                               "%s%" PRId64 " of the paths, addresses and headers of packets lost",
                                line->len ? ", " : "", recording->lost_names);
     }
     if (strcmp(recording->ended_by, "disk") == 0) {

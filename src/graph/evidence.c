@@ -338,14 +338,18 @@ static void append_no_answer(const struct lull_execgraph *eg, const struct timeo
     }
 }
 
-/* " of 10.9.0.2:80": what a call waited for that is not said to have left something without an answer. */
-static void append_polled(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
+/* " of 10.9.0.2:80": what poll() waited for that is not said to have left something without an answer. */
+static bool append_polled(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
                           const struct timeout_note *timeout, GString *out)
 {
-    if (timeout->sent.file == LULL_NONE && reason->file == LULL_NONE && reason->path != LULL_NONE) {
+    const bool is_polled = timeout->sent.file == LULL_NONE && reason->fd < 0 &&
+                           reason->path != LULL_NONE &&
+                           lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY;
+    if (is_polled) {
         g_string_append(out, " of ");
         lull_wait_reason_append_object(eg->model, reason, out);
     }
+    return is_polled;
 }
 
 /* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
@@ -615,10 +619,8 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append(out, timeout ? "timed out in " : "in ");
     g_string_append(out, lull_model_label(eg->model, reason->call));
-    if (timeout) {
-        append_polled(eg, reason, timeout, out);
-    }
-    const char *thing = lull_wait_reason_thing(eg->model, reason);
+    const bool is_polled = timeout && append_polled(eg, reason, timeout, out);
+    const char *thing = is_polled ? NULL : lull_wait_reason_thing(eg->model, reason);
     const char *operation = lull_wait_reason_operation(reason);
     if (operation) {
         g_string_append_printf(out, " for %s", operation);

@@ -69,13 +69,14 @@ static bool is_same_futex(uint64_t a, uint64_t b)
     return a && a / 8 == b / 8;
 }
 
-/* Whether a wait is for the same as one that timed out. */
+/* Whether a wait is for the same as one that timed out. What poll() waits for may not be known yet. */
 static bool is_again(const struct timeout_note *tried, const struct lull_wait_reason *reason)
 {
     return tried->address || reason->address
                ? is_same_futex(tried->address, reason->address)
-               : tried->call == reason->call && tried->file == reason->file &&
-                     tried->fd == reason->fd;
+               : tried->call == reason->call && tried->fd == reason->fd &&
+                     (tried->file == reason->file ||
+                      (reason->fd < 0 && (tried->file == LULL_NONE || reason->file == LULL_NONE)));
 }
 
 /* Who waits for a lock a little at a time, as Python does and Java, waited for who woke it in the

@@ -330,7 +330,7 @@ enum { LULL_POLLED_NAMED = 3 };
 struct lull_polled {
     uint32_t n; /* 0: not known, or more than can be named */
     int32_t fds[LULL_POLLED_NAMED];
-    uint32_t files[LULL_POLLED_NAMED]; /* lull_model_file() */
+    uint32_t files[LULL_POLLED_NAMED]; /* lull_model_file(); LULL_NONE: not looked for yet */
 };
 
 /* A system call ended, or lasts still when reading ends or its task does. */

@@ -574,14 +574,23 @@ void calls_blocks(struct lull_model *model, const struct task *task)
     }
 }
 
+/* Its descriptor's, or the only one that it waits for. */
+static uint32_t file_of_call(const struct call *call)
+{
+    return call->args.have & CALL_ARG_FD ? call->file
+           : call->polled.n == 1         ? call->polled.files[0]
+                                         : LULL_NONE;
+}
+
 /* What the call is about is called: the file of a descriptor that it watches, of its own, or a path that it was given. */
 static uint32_t path_of_call(const struct lull_model *model, const struct call *call)
 {
     if (call->watched != LULL_NONE) {
         return call->watched;
     }
-    if (call->args.have & CALL_ARG_FD) {
-        return call->file == LULL_NONE ? LULL_NONE : model->files.items[call->file].path;
+    const uint32_t file = file_of_call(call);
+    if (call->args.have & CALL_ARG_FD || file != LULL_NONE) {
+        return file == LULL_NONE ? LULL_NONE : model->files.items[file].path;
     }
     return call->given;
 }
@@ -596,7 +605,7 @@ bool calls_note(const struct lull_model *model, const struct task *task,
     const bool has_fd = call->args.have & CALL_ARG_FD;
     *note = (struct lull_call_note){
         .name = call->name.label,
-        .file = has_fd ? call->file : LULL_NONE,
+        .file = file_of_call(call),
         .path = path_of_call(model, call),
         .fd = has_fd ? call->args.fd : -1,
         .ipc = call->args.have & CALL_ARG_IPC ? call->args.ipc : -1,

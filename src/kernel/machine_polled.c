@@ -29,6 +29,7 @@ static void add(struct call *call, int64_t fd)
     }
     if (polled->n < LULL_POLLED_NAMED) {
         polled->fds[polled->n] = (int32_t)fd;
+        polled->files[polled->n] = LULL_NONE; /* until polled_label() looks for it */
     }
     polled->n += polled->n < UINT32_MAX;
 }

@@ -81,5 +81,9 @@ bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_rea
         return false;
     }
     reason->path = fact->path;
+    if (fact->polled && fact->polled->n == 1) { /* as if it had been called for that */
+        reason->file = fact->polled->files[0];
+        reason->path = lull_model_file(model, reason->file)->path;
+    }
     return true;
 }

@@ -27,6 +27,9 @@ CLASSES = {
     "syscall_entry_openat": "s32 dfd; string filename; s32 flags; u16 mode;", "syscall_exit_openat": "s64 ret;",
     "syscall_entry_poll": f"s32 timeout_msecs; u32 nfds; u32 fds_length; u8 overflow; {POLLFD} fds[fds_length];",
     "syscall_exit_poll": f"s64 ret; u32 nfds; u32 fds_length; {POLLFD} fds[fds_length];",
+    "syscall_entry_socket": "s32 family; s32 type; s32 protocol;", "syscall_exit_socket": "s64 ret;",
+    "syscall_entry_accept4": "s32 fd; u64 upeer_sockaddr; s32 upeer_addrlen; s32 flags;",
+    "syscall_exit_accept4": "s64 ret; u16 family; u16 sport; u32 _v4addr_length; u8 v4addr[_v4addr_length];",
     "syscall_entry_rename": "string oldname; string newname;", "syscall_exit_rename": "s64 ret;",
     "syscall_entry_mount": "string dev_name; string dir_name; string type; u64 flags; u64 data;", "syscall_exit_mount": "s64 ret;",
     "syscall_entry_swapoff": "string specialfile;", "syscall_exit_swapoff": "s64 ret;",
@@ -70,6 +73,10 @@ class Scene:
     def opens(self, fd):
         self.event("syscall_entry_openat", self.pack("i", -100) + f"/f{fd}".encode() + b"\0" + self.pack("iH", 0, 0))
         self.event("syscall_exit_openat", self.pack("q", fd))
+
+    def accepts(self, fd, last_byte, port):
+        self.event("syscall_entry_accept4", self.pack("iQii", 9, 1, 16, 0))
+        self.event("syscall_exit_accept4", self.pack("qHHI", fd, 2, port, 4) + bytes((10, 0, 0, last_byte)))
 
     def fds(self, fds):
         return b"".join(self.pack("iHB", fd, 1, 1) for fd in fds)
@@ -129,6 +136,11 @@ class Scene:
         self.case("a set's last", "select", ((3, 66), (), ()), ((66,), (), ()), "/f66")
         self.case("of three sets", "select", ((3, 4, 5), (6,), (66,)), ((), (6,), (66,)), "/f6 or /f66")
         self.case("sets in vain", "select", ((4,), (), (5,)), ((), (), ()), "/f4 or /f5", is_timer=True)
+        self.event("syscall_entry_socket", self.pack("iii", 2, 1, 0))
+        self.event("syscall_exit_socket", self.pack("q", 9))
+        for fd, last_byte, port in ((21, 7, 40001), (22, 7, 40002), (23, 8, 40003)):
+            self.accepts(fd, last_byte, port)
+            self.case(f"a client's connection, {fd}", "poll", (fd,), (fd,), f"10.0.0.{last_byte}:{port}")
         self.case("rename()", "rename", b"/old\0/new\0", 0, "/old")
         self.case("mount()", "mount", b"/dev/sda\0/mnt\0ext4\0" + bytes(16), 0, "/mnt")
         self.case("swapoff(), which fails", "swapoff", b"/swapfile\0", -12, "/swapfile")
@@ -166,6 +178,10 @@ def check_scene(order):
         for what, start, end, wanted, timed_out in scene.known:
             found = reasons_between(path, start, end)
             tap.ok(len(found) == 1 and found[0]["object"] == wanted and found[0]["timed_out"] == timed_out, f"{order}: {what}", wanted, found)
+        # waits does not tell the connections of a client apart.
+        rows = ask("waits", "--json", "--tid", str(POLLER), "--limit", "0", trace)["windows"][0]["tables"]["waits"]
+        clients = {row["object"]: row["count"] for row in rows if row["object"] and row["object"].startswith("10.")}
+        tap.ok(clients == {"10.0.0.7": 2, "10.0.0.8": 1}, f"{order}: one row for a client", clients)
 
 
 # ---- a recording ----

@@ -101,6 +101,7 @@ find_missing() {
         needs_program dh_python3 dh-python
         needs_program lintian lintian
         needs_program cython3 cython3
+        needs_program nft nftables
         needs_program apxs apache2-dev
         # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
         if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |

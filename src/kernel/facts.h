@@ -325,7 +325,7 @@ struct lull_futex {
     uint32_t value;
 };
 
-/* Of poll() and select(): what it waited for, or what became ready. */
+/* What poll() or select() waited for, or what became ready; of io_getevents() the files of requests that ended. */
 enum { LULL_POLLED_NAMED = 3 };
 struct lull_polled {
     uint32_t n; /* 0: not known, or more than can be named */

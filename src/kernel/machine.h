@@ -93,7 +93,8 @@ uint32_t names_of_inode(const struct lull_model *model, uint32_t host, int64_t d
 void names_free(struct inode_names *names);
 
 /* machine_polled.c */
-/* Label of "10.9.0.2:80, a pipe or a timerfd"; things that are called the same once; LULL_NONE: n is 0, or nothing is known of one of them. */
+/* Label of "10.9.0.2:80, a pipe or a timerfd"; things that are called the same once.
+ * LULL_NONE: n is 0, or nothing is known of one of them. */
 uint32_t polled_alternatives(struct lull_model *model, const uint32_t *files, uint32_t n);
 void polled_started(struct call *call, const struct call_class *call_class,
                     const struct lull_ev_poll_entry *ev);
@@ -339,10 +340,10 @@ bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note);
 
 /* machine_calls_io.c */
-/* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
 /* Number `index` of an array in the byte order of the trace; 0 behind its end. */
 uint64_t calls_number_at(struct lull_text array, uint32_t index, uint32_t width,
                          bool is_big_endian);
+/* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
 uint32_t calls_label_of_address(struct lull_model *model, int32_t family, const uint8_t ip[16],
                                 uint32_t port);
 /* What the start of a call reports of its arguments. */

@@ -365,7 +365,7 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         .taken_ns = call->taken_ns,
         .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
-        .polled = number != LULL_NONE && call->polled.n ? &call->polled : NULL,
+        .polled = number != LULL_NONE && call->has_blocked && call->polled.n ? &call->polled : NULL,
     };
     if (model->follows_files &&
         call_end_io(model, call_class, call, &fact, id == LULL_EVENT_io_exit ? event : NULL, &io)) {

@@ -167,7 +167,7 @@ void names_peer(struct lull_model *model, struct machine *machine,
                LULL_FILE_NET);
 }
 
-/* The call has waited, or it has just come onto its CPU. */
+/* The recorder does not know for sure that the call has waited. */
 void names_poll(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_poll *ev)
 {

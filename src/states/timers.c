@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What happens without an event, in order of time: edges of what is shown, losses, and states that
  * lasted as long as an `after` says. */
+#include "base/sums.h"
 #include "states/engine.h"
 
 /* ---- the heap ---- */
@@ -116,11 +117,11 @@ static bool pass_quietly(struct lull_states_engine *engine, int64_t time_ns)
     return true;
 }
 
-/* What is missing until then comes after what happens at the time of its last event. */
-void states_advance(struct lull_states_engine *engine, int64_t time_ns)
+/* What is missing before an event at that time comes after what happens at the time of its last event. */
+static void advance(struct lull_states_engine *engine, int64_t time_ns, int64_t event_ns)
 {
     struct lull_missing_place place;
-    while (lull_missing_take(&engine->missing, time_ns, &place)) {
+    while (lull_missing_take(&engine->missing, event_ns, &place)) {
         while (pass_quietly(engine, place.start_ns)) {
         }
         lose(engine, &place);
@@ -132,8 +133,13 @@ void states_advance(struct lull_states_engine *engine, int64_t time_ns)
     }
 }
 
+void states_advance(struct lull_states_engine *engine, int64_t time_ns)
+{
+    advance(engine, time_ns, time_ns);
+}
+
 void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_ns)
 {
     states_finish_waiting(engine);
-    states_advance(engine, time_ns);
+    advance(engine, time_ns, lull_sum(time_ns, 1)); /* after the last event may be missing, too */
 }

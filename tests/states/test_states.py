@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import tarfile
@@ -413,6 +414,24 @@ def check_losses():
         tap.ok(found == wanted, f"events lost between those of rows by {key}", (found, wanted))
 
 
+def check_lost_at_end():
+    """Both rows come into a state, and then events of their CPU are missing until the recording ends."""
+    def write_packet(path, cpu, records, *_):
+        body = b"".join(data for _, data in records)
+        size = 8 * (12 + 5 * 8 + 4 + len(body))
+        with open(path, "wb") as stream:
+            stream.write(struct.pack("<IQQQQQQI", 0xC1FC1FC1, 0, size, size, records[0][0], 9000, 0 if cpu else 5, cpu) + body)
+    where, write_stream = os.path.join(scratch.name, "lost_at_end"), jsonl_to_ctf.write_stream
+    jsonl_to_ctf.write_stream = write_packet
+    try:
+        jsonl_to_ctf.write_trace([at(1000, "e", id=0), at(2000, "e", id=1), at(4000, "e", id=0), {**at(9000, "other", id=3), "pc": {"cpu_id": 1}}], where)
+    finally:
+        jsonl_to_ctf.write_stream = write_stream
+    found = log_of(write("end.states", 'group g { row id states lit on name == "e" : lit }'), where)
+    wanted = {("g", "0"): [("lit", 1000, 4000), ("?", 4000, 9000)], ("g", "1"): [("?", 1000, 2000), ("lit", 2000, 4000), ("?", 4000, 9000)]}
+    tap.ok(found == wanted, "events lost after the last one", found, wanted)
+
+
 def check_kernel():
     # While it runs after its wake-up, it is in poll for 0.4 ms.
     calls = [at(9_200_000, "syscall_entry_poll", nfds=1, timeout_msecs=0), at(9_600_000, "syscall_exit_poll", ret=0)]
@@ -586,6 +605,7 @@ tap.run("times", check_times)
 tap.run("pool", check_pool)
 tap.run("periods", check_periods)
 tap.run("losses", check_losses)
+tap.run("losses at the end", check_lost_at_end)
 tap.run("kernel", check_kernel)
 tap.run("sums of kernel", check_kernel_sums)
 tap.run("mpi", check_mpi)

@@ -418,6 +418,80 @@ def veth(watch, _):
     stamp.of(watch)
 
 
+def across(watch, join, own, way, peer):
+    """Who asks and who answers have a network each, and so has what joins these. join: does that; own: address of who asks; way: to
+    others; peer: who that is for who answers."""
+    stage.own_network()
+    apart, wired, joined, ready, over, stamp = stage.Gate(), stage.Gate(), stage.Gate(), stage.Gate(), stage.Gate(), stage.Stamp()
+
+    def between():
+        stage.exchanges.unshare_network()
+        apart.open()
+        wired.wait()
+        for end in 'lull-a1', 'lull-b1':
+            stage.exchanges.ip('link', 'set', end, 'up')
+        join()
+        joined.open()
+        over.wait()
+
+    def serve():
+        stage.exchanges.unshare_network()
+        apart.open()
+        joined.wait()
+        stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
+        stage.exchanges.ip('link', 'set', 'lull-b', 'up')
+        with socket.create_server(('10.77.0.2', 7008)) as listener:
+            ready.open()
+            connection, address = listener.accept()
+            connection.recv(100)
+            stamp.nap(NAP)
+            connection.sendall(address[0].encode())
+
+    middle, server = stage.child('wl-between', between), stage.child('wl-server', serve)
+    apart.wait()
+    apart.wait()
+    for name, owner in ('lull-a', os.getpid()), ('lull-b', server):
+        stage.exchanges.ip('link', 'add', name, 'netns', str(owner), 'type', 'veth', 'peer', 'name', name + '1', 'netns', str(middle))
+    stage.exchanges.ip('addr', 'add', own + '/24', 'dev', 'lull-a')
+    stage.exchanges.ip('link', 'set', 'lull-a', 'up')
+    if way:
+        stage.exchanges.ip('route', 'add', 'default', 'via', way)
+    wired.open()
+    ready.wait()
+    with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
+        client.sendall(b'question')
+        answer = client.recv(100).decode()
+    over.open()
+    stage.ended(server)
+    stage.ended(middle)
+    stamp.of(watch)
+    if answer != peer:
+        raise RuntimeError(f'who answers has spoken with {answer}')
+
+
+def bridge(watch, _):
+    def join():
+        stage.exchanges.ip('link', 'add', 'lull-br', 'type', 'bridge')
+        for end in 'lull-a1', 'lull-b1':
+            stage.exchanges.ip('link', 'set', end, 'master', 'lull-br')
+        stage.exchanges.ip('link', 'set', 'lull-br', 'up')
+    across(watch, join, '10.77.0.1', None, '10.77.0.1')
+
+
+def nat(watch, _):
+    """A router that puts its own address in place of that of who asks."""
+    stage.need('nft')
+
+    def join():
+        stage.exchanges.ip('addr', 'add', '10.78.0.1/24', 'dev', 'lull-a1')
+        stage.exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-b1')
+        with open('/proc/sys/net/ipv4/ip_forward', 'w', encoding='ascii') as file:
+            file.write('1')
+        rules = ('add table ip nat', 'add chain ip nat out { type nat hook postrouting priority 100; }', 'add rule ip nat out oifname lull-b1 masquerade')
+        subprocess.run(['nft', '; '.join(rules)], check=True)
+    across(watch, join, '10.78.0.2', '10.78.0.1', '10.77.0.1')
+
+
 def slow_reader(watch, _):
     """Who sends more than the other end reads waits for its reads, though each wait ends when the kernel acknowledges."""
     stage.loopback()
@@ -679,7 +753,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

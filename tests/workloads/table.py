@@ -78,6 +78,8 @@ TABLE = {
     'sqlite': Workload('small.py', r'blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
+    'bridge': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
+    'nat': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     'slow_reader': Workload('small.py', f'wl-reader: {SLEEPS}.* waited for by wl-asker in sendto'),
     # A worker of the kernel carries what is typed.
     'message_queue': Workload('small.py', f'wl-sender: {SLEEPS}.* waited for by wl-asker in mq_timedreceive', amount=('wl-sender', 'blocked', 'timer')),

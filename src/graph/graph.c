@@ -214,7 +214,10 @@ void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time
                            int64_t since_ns)
 {
     const uint32_t link = find_link(graph, line, time_ns);
-    if (link != LULL_NONE) {
+    const struct graph_line *l = link != LULL_NONE ? &graph->lines.items[line] : NULL;
+    const uint32_t index = l ? find_point(l, time_ns) : 0;
+    /* One that is no longer would lead back to where it ends. */
+    if (index > 0 && since_ns < l->points.items[index - 1].time_ns) {
         graph->links.items[link].is_long = true;
         lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
         lull_vec_push(&graph->since, since_ns);

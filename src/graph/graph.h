@@ -71,7 +71,8 @@ void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t
                           int64_t time_ns);
 
 /* The line has waited since since_ns for what the link into the point at time_ns comes from, though it stopped
- * waiting in between to no effect. No effect if there is no such point, or no link into it. */
+ * waiting in between to no effect. No effect if there is no such point, or no link into it, or if the edge that ends there
+ * starts no later. */
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns);
 /* The line had nothing to do before the point at time_ns, which a link leads into: whoever waits for what it does from

@@ -633,6 +633,34 @@ static void test_random(void)
     }
 }
 
+/* Waits that are longer than their last edge, or are said to be and are not: what is explained is another thing in a part of the
+ * time, but all of it is. */
+static void test_random_long(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(20161205);
+    for (int round = 0; round < 20000; round++) {
+        struct lull_graph *graph = random_graph(rand);
+        for (uint32_t line = 0; line < lull_graph_line_count(graph); line++) {
+            uint32_t count;
+            const struct lull_graph_point *points = lull_graph_points(graph, line, &count);
+            for (uint32_t i = 0; i < count; i++) {
+                if (g_rand_int_range(rand, 0, 3) == 0) {
+                    const int64_t t = points[i].time_ns;
+                    lull_graph_wait_since(graph, line, t, t + g_rand_int_range(rand, -15, 3));
+                }
+            }
+        }
+        for (int kind = 0; kind < 2; kind++) {
+            const int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS);
+            GArray *path = lull_critpath_find(graph, 0, start_ns, LAST_NS + 5,
+                                              kind ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED);
+            check_cover(graph, path, start_ns, LAST_NS + 5);
+            g_array_unref(path);
+        }
+        lull_graph_free(graph);
+    }
+}
+
 static void add_examples(const char *group, const struct example *examples, size_t count,
                          GTestDataFunc test)
 {
@@ -654,6 +682,7 @@ int main(int argc, char **argv)
     add_examples("bounded", &chain_bounded, 1, test_example);
     g_test_add_func("/critpath/random-unbounded", test_random_unbounded);
     g_test_add_func("/critpath/random", test_random);
+    g_test_add_func("/critpath/random-long", test_random_long);
     /* The big graphs are last: with MALLOC_PERTURB_, which Meson sets, glibc fills all the free memory
      * that they leave with each realloc() of the small ones. */
     g_test_add_func("/critpath/deep-nesting", test_deep_nesting);

@@ -633,21 +633,41 @@ static void test_random(void)
     }
 }
 
-/* Waits that are longer than their last edge, or are said to be and are not: what is explained is another thing in a part of the
- * time, but all of it is. */
-static void test_random_long(void)
+/* Whatever else is said of links, true or not: waits that are longer than their last edge, or no longer; lines that had nothing to do,
+ * or were another before. */
+static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *rand)
+{
+    const uint32_t other = (uint32_t)g_rand_int_range(rand, 0, 9);
+    switch (g_rand_int_range(rand, 0, 12)) {
+    case 0:
+    case 1:
+    case 2:
+        lull_graph_wait_since(graph, line, t, t + g_rand_int_range(rand, -15, 3));
+        break;
+    case 3:
+        lull_graph_link_idle(graph, line, t);
+        break;
+    case 4:
+        lull_graph_link_bounded(graph, other, t - g_rand_int_range(rand, -3, 10), line, t,
+                                LULL_CAUSE_TASK, LULL_NONE);
+        break;
+    case 5:
+        lull_graph_link_same(graph, other, line, t);
+        break;
+    }
+}
+
+/* What is explained is another thing in a part of the time, but all of it is. */
+static void test_random_dressed(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(20161205);
     for (int round = 0; round < 20000; round++) {
         struct lull_graph *graph = random_graph(rand);
         for (uint32_t line = 0; line < lull_graph_line_count(graph); line++) {
             uint32_t count;
-            const struct lull_graph_point *points = lull_graph_points(graph, line, &count);
+            lull_graph_points(graph, line, &count);
             for (uint32_t i = 0; i < count; i++) {
-                if (g_rand_int_range(rand, 0, 3) == 0) {
-                    const int64_t t = points[i].time_ns;
-                    lull_graph_wait_since(graph, line, t, t + g_rand_int_range(rand, -15, 3));
-                }
+                dress(graph, line, lull_graph_points(graph, line, &count)[i].time_ns, rand);
             }
         }
         for (int kind = 0; kind < 2; kind++) {
@@ -682,7 +702,7 @@ int main(int argc, char **argv)
     add_examples("bounded", &chain_bounded, 1, test_example);
     g_test_add_func("/critpath/random-unbounded", test_random_unbounded);
     g_test_add_func("/critpath/random", test_random);
-    g_test_add_func("/critpath/random-long", test_random_long);
+    g_test_add_func("/critpath/random-dressed", test_random_dressed);
     /* The big graphs are last: with MALLOC_PERTURB_, which Meson sets, glibc fills all the free memory
      * that they leave with each realloc() of the small ones. */
     g_test_add_func("/critpath/deep-nesting", test_deep_nesting);

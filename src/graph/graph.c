@@ -195,10 +195,14 @@ void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t
 }
 
 /* The link into the point at that time, or LULL_NONE. */
+static uint32_t find_line_point(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
+{
+    return line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
+}
+
 static uint32_t find_link(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {
-    const uint32_t index =
-        line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
+    const uint32_t index = find_line_point(graph, line, time_ns);
     return index != LULL_NONE ? graph->lines.items[line].points.items[index].link : LULL_NONE;
 }
 
@@ -213,11 +217,14 @@ void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns)
 {
-    const uint32_t link = find_link(graph, line, time_ns);
-    const struct graph_line *l = link != LULL_NONE ? &graph->lines.items[line] : NULL;
-    const uint32_t index = l ? find_point(l, time_ns) : 0;
+    const uint32_t index = find_line_point(graph, line, time_ns);
+    if (index == LULL_NONE || index == 0) {
+        return;
+    }
+    const struct lull_graph_point *points = graph->lines.items[line].points.items;
+    const uint32_t link = points[index].link;
     /* One that is no longer would lead back to where it ends. */
-    if (index > 0 && since_ns < l->points.items[index - 1].time_ns) {
+    if (link != LULL_NONE && since_ns < points[index - 1].time_ns) {
         graph->links.items[link].is_long = true;
         lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
         lull_vec_push(&graph->since, since_ns);

@@ -100,8 +100,8 @@ void polled_started(struct call *call, const struct call_class *call_class,
                     const struct lull_ev_poll_entry *ev);
 void polled_ended(struct call *call, const struct call_class *call_class,
                   const struct lull_ev_poll_exit *ev);
-/* A descriptor that the call that ends has waited for, and that is ready if any is. */
-void polled_ready(struct call *call, int64_t fd);
+/* A descriptor that the call has waited for; of one that ends, and for which some became ready, one of these. */
+void polled_add(struct call *call, int64_t fd);
 /* The call in which its task has blocked, or that ends then: label of what is known of what it waited for, or LULL_NONE. */
 uint32_t polled_label(struct lull_model *model, struct call *call);
 

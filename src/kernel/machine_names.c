@@ -173,7 +173,7 @@ void names_poll(struct lull_model *model, struct machine *machine,
 {
     struct call *call = call_of(model, machine, ev->tid);
     if (call && call->has_blocked && call->name.kind->effect == CALL_POLL) {
-        polled_ready(call, ev->fd);
+        polled_add(call, ev->fd);
     }
 }
 

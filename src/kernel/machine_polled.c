@@ -16,7 +16,7 @@ struct arrays {
     ((struct arrays){                                                                              \
         (ev)->records, {(ev)->readable, (ev)->writable, (ev)->exceptional}, (ev)->n_records})
 
-static void add(struct call *call, int64_t fd)
+void polled_add(struct call *call, int64_t fd)
 {
     struct lull_polled *polled = &call->polled;
     if (fd < 0 || fd > INT32_MAX) {
@@ -42,7 +42,7 @@ static void take_records(struct call *call, const struct call_class *call_class,
     const uint64_t size = n ? arrays->records.length / n : 0;
     for (uint64_t i = 0; size >= 4 && i < n && call->polled.n <= LULL_POLLED_NAMED; i++) {
         const struct lull_text record = {arrays->records.data + i * size, (uint32_t)size};
-        add(call, (int32_t)calls_number_at(record, 0, 4, call_class->is_big_endian));
+        polled_add(call, (int32_t)calls_number_at(record, 0, 4, call_class->is_big_endian));
     }
 }
 
@@ -51,7 +51,7 @@ static void take_set(struct call *call, struct lull_text set)
 {
     for (uint32_t i = 0; i < set.length && call->polled.n <= LULL_POLLED_NAMED; i++) {
         for (unsigned byte = (uint8_t)set.data[i]; byte; byte &= byte - 1) {
-            add(call, (int64_t)i * 8 + __builtin_ctz(byte));
+            polled_add(call, (int64_t)i * 8 + __builtin_ctz(byte));
         }
     }
 }
@@ -80,11 +80,6 @@ void polled_ended(struct call *call, const struct call_class *call_class,
     if (call->polled.n == 0) { /* it has timed out, or a signal came */
         call->polled = waited;
     }
-}
-
-void polled_ready(struct call *call, int64_t fd)
-{
-    add(call, fd);
 }
 
 /* All that the words depend on. */

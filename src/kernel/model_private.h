@@ -364,8 +364,7 @@ struct lull_model {
     struct sockets *sockets;
     struct urings *urings; /* NULL: no io_uring was seen */
     LULL_VEC(struct lull_kill) kills;
-    GHashTable *
-        alternatives; /* machine_polled.c: files that are waited for together → label in words; or NULL */
+    GHashTable *alternatives;        /* machine_polled.c: files → label; NULL: none were made */
     struct watches *watches;         /* of epoll descriptors; NULL: none were made */
     struct leases *leases;           /* NULL: no lease was seen */
     struct inode_names *inode_names; /* NULL: none */

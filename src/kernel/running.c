@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* More CPUs than Linux can be built for are not believed. */
-#define MOST_CPUS 65536
-
 void lull_running_table_init(struct lull_running_table *table, struct lull_session *session)
 {
     *table = (struct lull_running_table){0};
@@ -15,10 +12,7 @@ void lull_running_table_init(struct lull_running_table *table, struct lull_sessi
 
 void lull_running_table_clear(struct lull_running_table *table)
 {
-    for (size_t host = 0; host < table->by_host.count; host++) {
-        lull_slots_free(&table->by_host.items[host]);
-    }
-    lull_vec_free(&table->by_host);
+    lull_cpu_slots_free(&table->numbers);
     lull_vec_free(&table->cpus);
     lull_missing_clear(&table->missing);
 }
@@ -38,13 +32,10 @@ struct lull_running *lull_running_on(struct lull_running_table *table,
     if (lull_missing_is_due(&table->missing, event->time_ns)) {
         forget_before(table, event->time_ns);
     }
-    if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
+    uint32_t *slot = lull_cpu_slots_at(&table->numbers, event->host, event->cpu);
+    if (!slot) {
         return NULL;
     }
-    while (event->host >= table->by_host.count) { /* live sessions may get more hosts */
-        lull_vec_push(&table->by_host, (struct lull_slots){0});
-    }
-    uint32_t *slot = lull_slots_at(&table->by_host.items[event->host], (uint32_t)event->cpu);
     if (*slot == 0) {
         lull_vec_push(&table->cpus, (struct lull_running){.is_known = false});
         *slot = (uint32_t)table->cpus.count;
@@ -54,10 +45,10 @@ struct lull_running *lull_running_on(struct lull_running_table *table,
 
 void lull_running_forget(struct lull_running_table *table, uint32_t host, int32_t cpu)
 {
-    if (host >= table->by_host.count) {
+    if (host >= table->numbers.hosts.count) {
         return;
     }
-    const struct lull_slots *numbers = &table->by_host.items[host];
+    const struct lull_slots *numbers = &table->numbers.hosts.items[host];
     uint32_t number = cpu < 0 ? 0 : (uint32_t)cpu;
     while (lull_slots_next(numbers, &number) && (cpu < 0 || number == (uint32_t)cpu)) {
         table->cpus.items[lull_slots_get(numbers, number) - 1].is_known = false;

@@ -5,8 +5,7 @@
 
 #include <lull/event.h>
 
-#include "base/slots.h"
-#include "base/vec.h"
+#include "base/cpu_slots.h"
 #include "source/session/missing.h"
 
 /* The kernel keeps no more of a name. */
@@ -20,7 +19,7 @@ struct lull_running {
 
 struct lull_running_table {
     LULL_VEC(struct lull_running) cpus;
-    LULL_VEC(struct lull_slots) by_host; /* number of a CPU → index in `cpus` + 1 */
+    struct lull_cpu_slots numbers; /* → index in `cpus` + 1 */
     struct lull_missing missing;
 };
 

@@ -387,33 +387,38 @@ def tar_xz(watch, folder):
         xz.wait()
 
 
+def answer_far(stamp, apart, wired, ready):
+    """Answers one question, in a network of its own with lull-b in it, and says who asked."""
+    stage.exchanges.unshare_network()
+    apart.open()
+    wired.wait()
+    stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
+    stage.exchanges.ip('link', 'set', 'lull-b', 'up')
+    with socket.create_server(('10.77.0.2', 7008)) as listener:
+        ready.open()
+        connection, address = listener.accept()
+        connection.recv(100)
+        stamp.nap(NAP)
+        connection.sendall(address[0].encode())
+
+
+def ask_far(watch):
+    with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
+        client.sendall(b'question')
+        return client.recv(100).decode()
+
+
 def veth(watch, _):
     stage.own_network()
     apart, moved, ready, stamp = stage.Gate(), stage.Gate(), stage.Gate(), stage.Stamp()
-
-    def serve():
-        stage.exchanges.unshare_network()
-        apart.open()
-        moved.wait()
-        stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
-        stage.exchanges.ip('link', 'set', 'lull-b', 'up')
-        listener = socket.create_server(('10.77.0.2', 7008))
-        ready.open()
-        connection, _ = listener.accept()
-        connection.recv(100)
-        stamp.nap(NAP)
-        connection.sendall(b'answer')
-
-    server = stage.child('wl-server', serve)
+    server = stage.child('wl-server', answer_far, stamp, apart, moved, ready)
     apart.wait()
     stage.exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b', 'netns', str(server))
     stage.exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
     stage.exchanges.ip('link', 'set', 'lull-a', 'up')
     moved.open()
     ready.wait()
-    with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
-        client.sendall(b'question')
-        client.recv(100)
+    ask_far(watch)
     stage.ended(server)
     stamp.of(watch)
 
@@ -434,20 +439,7 @@ def across(watch, join, own, way, peer):
         joined.open()
         over.wait()
 
-    def serve():
-        stage.exchanges.unshare_network()
-        apart.open()
-        joined.wait()
-        stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
-        stage.exchanges.ip('link', 'set', 'lull-b', 'up')
-        with socket.create_server(('10.77.0.2', 7008)) as listener:
-            ready.open()
-            connection, address = listener.accept()
-            connection.recv(100)
-            stamp.nap(NAP)
-            connection.sendall(address[0].encode())
-
-    middle, server = stage.child('wl-between', between), stage.child('wl-server', serve)
+    middle, server = stage.child('wl-between', between), stage.child('wl-server', answer_far, stamp, apart, joined, ready)
     apart.wait()
     apart.wait()
     for name, owner in ('lull-a', os.getpid()), ('lull-b', server):
@@ -458,9 +450,7 @@ def across(watch, join, own, way, peer):
         stage.exchanges.ip('route', 'add', 'default', 'via', way)
     wired.open()
     ready.wait()
-    with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
-        client.sendall(b'question')
-        answer = client.recv(100).decode()
+    answer = ask_far(watch)
     over.open()
     stage.ended(server)
     stage.ended(middle)

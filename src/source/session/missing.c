@@ -6,9 +6,6 @@
 
 #include "source/session/streams.h"
 
-/* More CPUs than Linux can be built for are not believed. */
-enum { MOST_CPUS = 65536 };
-
 int64_t lull_loss_cut(const struct lull_session *session, const struct lull_loss *loss)
 {
     if (!loss->events) {
@@ -41,10 +38,7 @@ void lull_missing_init(struct lull_missing *missing, struct lull_session *sessio
 
 void lull_missing_clear(struct lull_missing *missing)
 {
-    for (size_t host = 0; host < missing->by_host.count; host++) {
-        lull_slots_free(&missing->by_host.items[host]);
-    }
-    lull_vec_free(&missing->by_host);
+    lull_cpu_slots_free(&missing->cpus);
     lull_vec_free(&missing->last_ns);
     lull_vec_free(&missing->places);
 }
@@ -90,20 +84,12 @@ static void learn(struct lull_missing *missing)
     missing->next_ns = n ? missing->places.items[n - 1].cut_ns : INT64_MAX;
 }
 
-static uint32_t *slot_of(struct lull_missing *missing, uint32_t host, int32_t cpu)
-{
-    while (host >= missing->by_host.count) { /* live sessions may get more hosts */
-        lull_vec_push(&missing->by_host, (struct lull_slots){0});
-    }
-    return lull_slots_at(&missing->by_host.items[host], (uint32_t)cpu);
-}
-
 void lull_missing_note_event(struct lull_missing *missing, const struct lull_event *event)
 {
-    if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
+    uint32_t *slot = lull_cpu_slots_at(&missing->cpus, event->host, event->cpu);
+    if (!slot) {
         return;
     }
-    uint32_t *slot = slot_of(missing, event->host, event->cpu);
     if (*slot == 0) {
         lull_vec_push(&missing->last_ns, event->time_ns);
         *slot = (uint32_t)missing->last_ns.count;
@@ -119,10 +105,9 @@ bool lull_missing_take(struct lull_missing *missing, int64_t time_ns,
         return false;
     }
     *place = lull_vec_pop(&missing->places);
-    if (!place->is_exact && place->cpu >= 0 && place->cpu < MOST_CPUS) {
-        const uint32_t slot = *slot_of(missing, place->host, place->cpu);
-        place->start_ns =
-            slot ? MAX(place->start_ns, missing->last_ns.items[slot - 1]) : place->start_ns;
+    const uint32_t *slot = lull_cpu_slots_at(&missing->cpus, place->host, place->cpu);
+    if (!place->is_exact && slot && *slot) {
+        place->start_ns = MAX(place->start_ns, missing->last_ns.items[*slot - 1]);
     }
     learn(missing);
     return true;

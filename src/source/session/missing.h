@@ -6,7 +6,7 @@
 
 #include <lull/session.h>
 
-#include "base/slots.h"
+#include "base/cpu_slots.h"
 #include "base/vec.h"
 
 /* Events of a CPU of the host, or of all if cpu < 0, are missing, since start_ns at the earliest; those after cut_ns are there again. */
@@ -24,7 +24,7 @@ struct lull_missing {
     LULL_VEC(struct lull_missing_place) places; /* those to come by cut_ns, the last one first */
     int64_t next_ns; /* after this time the next one is due; INT64_MAX: there is none */
     /* When the last event came, of a host's CPU, while places are to come. */
-    LULL_VEC(struct lull_slots) by_host; /* number of a CPU → index in last_ns + 1 */
+    struct lull_cpu_slots cpus; /* → index in last_ns + 1 */
     LULL_VEC(int64_t) last_ns;
 };
 

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "kernel/vocabulary.h"
 #include "source/session/clocks.h"
+#include "source/session/streams.h"
 
 /* ---- reading ---- */
 
@@ -320,6 +321,23 @@ static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task
                                kind);
 }
 
+/* The host's last event of any kind. */
+static int64_t find_last(const struct lull_waits *waits, uint32_t host)
+{
+    const uint32_t n = lull_session_trace_count(waits->session);
+    g_autofree bool *wanted = g_new(bool, MAX(n, 1));
+    g_autofree struct lull_trace_events *events = g_new(struct lull_trace_events, MAX(n, 1));
+    int64_t last_ns = INT64_MIN;
+    for (uint32_t i = 0; i < n; i++) {
+        wanted[i] = lull_session_trace(waits->session, i)->host == host;
+    }
+    lull_session_trace_events(waits->session, wanted, events);
+    for (uint32_t i = 0; i < n; i++) {
+        last_ns = MAX(last_ns, events[i].last_ns);
+    }
+    return last_ns == INT64_MIN ? INT64_MAX : last_ns;
+}
+
 /* A life, cut to the requested range; that range is cut to what was recorded, and to the time in
  * which the task is known to have been alive: before its first event it may have waited, unless its
  * birth was seen. */
@@ -328,8 +346,13 @@ static struct lull_path *life_path(const struct lull_waits *waits, uint32_t task
                                    enum lull_path_kind kind, GError **error)
 {
     const struct lull_task *known = lull_model_task(waits->model, task);
-    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-    lull_session_range(waits->session, &first_ns, &last_ns);
+    int64_t first_ns, last_ns;
+    lull_model_seen(waits->model, known->host, &first_ns, &last_ns);
+    if (end_ns > last_ns) {
+        last_ns = end_ns == INT64_MAX ? INT64_MAX : find_last(waits, known->host);
+    }
+    const bool is_start_cut = start_ns != INT64_MIN && start_ns < first_ns;
+    const bool is_end_cut = end_ns != INT64_MAX && end_ns > last_ns;
     const int64_t asked_start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
     const int64_t asked_end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
     start_ns = MAX(asked_start_ns, known->birth_ns);
@@ -338,6 +361,8 @@ static struct lull_path *life_path(const struct lull_waits *waits, uint32_t task
         struct lull_path *path = find_path(waits, task, start_ns, end_ns, kind);
         path->asked_start_ns = asked_start_ns;
         path->asked_end_ns = asked_end_ns;
+        path->is_start_cut = is_start_cut;
+        path->is_end_cut = is_end_cut;
         return path;
     }
     if (asked_start_ns < asked_end_ns) {

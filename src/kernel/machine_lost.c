@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was lost: after a loss nothing is known of a CPU until the next event shows who is on it,
- * and nothing before its stream started.
+ * and nothing before the first event of its trace: LTTng opens the first packets when the buffers are
+ * made, which may be long before it records.
  *
  * Where whole packets are missing, their start and end bound the loss. Events that the tracer
  * discarded are counted in the packet after whose last event they should have come (CTF 1.8.3,
@@ -31,12 +32,13 @@ struct losses {
     LULL_VEC(struct lost) open;
     int64_t longest_ns;  /* of them */
     uint32_t n_found;    /* of the session's, how many were taken in */
-    bool has_gaps;       /* between traces: they have been taken in */
+    bool has_gaps;       /* between traces: they have been taken in; first_ns is made */
     bool knows_recorded; /* the following are made */
-    /* Host, CPU → index of when its last stream started, of the first session. */
+    int64_t *first_ns;   /* by trace, its first event; INT64_MAX: not known */
+    /* Host, CPU → index of since when its last stream records, of the first session. */
     struct lull_map by_cpu;
     LULL_VEC(int64_t) cpus_since_ns;  /* by that */
-    LULL_VEC(int64_t) hosts_since_ns; /* by host, when its first stream started */
+    LULL_VEC(int64_t) hosts_since_ns; /* by host, since when its first stream records */
     /* By host, when its recording stopped first; those behind: never. */
     LULL_VEC(int64_t) stopped_ns;
 };
@@ -53,6 +55,7 @@ void lost_free(struct losses *losses)
     lull_vec_free(&losses->cpus_since_ns);
     lull_vec_free(&losses->hosts_since_ns);
     lull_vec_free(&losses->stopped_ns);
+    g_free(losses->first_ns);
     g_free(losses);
 }
 
@@ -216,6 +219,8 @@ void lost_find(struct lull_model *model)
     bool is_first = losses->n_found == 0;
     if (!losses->has_gaps) {
         losses->has_gaps = true;
+        losses->first_ns = g_new(int64_t, MAX(lull_session_trace_count(model->session), 1));
+        lull_session_first_events_by_trace(model->session, losses->first_ns);
         find_gaps(model, losses);
     }
     for (; losses->n_found < n; losses->n_found++) {
@@ -314,6 +319,12 @@ void lost_report(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
+static int64_t recorded_since(const struct losses *losses, const struct lull_stream_info *stream)
+{
+    const int64_t first_ns = losses->first_ns ? losses->first_ns[stream->trace] : INT64_MAX;
+    return first_ns == INT64_MAX ? stream->start_ns : MAX(first_ns, stream->start_ns);
+}
+
 /* Looks at all streams once, not for each CPU. */
 static void find_recorded(const struct lull_model *model)
 {
@@ -329,21 +340,21 @@ static void find_recorded(const struct lull_model *model)
             lull_vec_push(&losses->hosts_since_ns, INT64_MAX);
         }
         int64_t *host_ns = &losses->hosts_since_ns.items[stream.host];
-        *host_ns = MIN(*host_ns, stream.start_ns);
+        const int64_t since_ns = recorded_since(losses, &stream);
+        *host_ns = MIN(*host_ns, since_ns);
         uint64_t key = (uint64_t)stream.host << 32 | (uint32_t)stream.cpu;
         uint32_t at = lull_map_find(&losses->by_cpu, key);
         if (at == LULL_MAP_NONE) {
             lull_map_insert(&losses->by_cpu, key, (uint32_t)losses->cpus_since_ns.count);
-            lull_vec_push(&losses->cpus_since_ns, stream.start_ns);
+            lull_vec_push(&losses->cpus_since_ns, since_ns);
         } else {
             /* Streams that came after the recording had stopped say nothing of before. */
             const int64_t stopped_ns = stream.host < losses->stopped_ns.count
                                            ? losses->stopped_ns.items[stream.host]
                                            : INT64_MAX;
-            int64_t *since_ns = &losses->cpus_since_ns.items[at];
-            *since_ns = (*since_ns > stopped_ns) == (stream.start_ns > stopped_ns)
-                            ? MAX(*since_ns, stream.start_ns)
-                            : MIN(*since_ns, stream.start_ns);
+            int64_t *cpu_ns = &losses->cpus_since_ns.items[at];
+            *cpu_ns = (*cpu_ns > stopped_ns) == (since_ns > stopped_ns) ? MAX(*cpu_ns, since_ns)
+                                                                        : MIN(*cpu_ns, since_ns);
         }
     }
 }

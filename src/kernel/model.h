@@ -63,6 +63,9 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 /* The first CPU of a host after this one (-1: the first of all) of which anything was seen so far,
  * or -1. */
 int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32_t after);
+/* A host's first event, or where reading started, and the last one that was read; first_ns > last_ns: there is none. */
+void lull_model_seen(const struct lull_model *model, uint32_t host, int64_t *first_ns,
+                     int64_t *last_ns);
 /* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns: until then switch facts
  * have reported what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,

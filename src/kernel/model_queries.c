@@ -25,14 +25,22 @@ static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host,
                : NULL;
 }
 
+void lull_model_seen(const struct lull_model *model, uint32_t host, int64_t *first_ns,
+                     int64_t *last_ns)
+{
+    const bool is_known = host < model->machines.count;
+    *first_ns = is_known ? model->machines.items[host].first_ns : INT64_MAX;
+    *last_ns = is_known ? model->machines.items[host].last_ns : INT64_MIN;
+}
+
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c, uint32_t *task,
                         int64_t *since_ns)
 {
     const struct cpu *cpu = find_cpu(model, host, c);
     *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
-    *since_ns = cpu                            ? cpu->reported_ns
-                : host < model->machines.count ? model->machines.items[host].first_ns
-                                               : INT64_MAX;
+    int64_t first_ns, last_ns;
+    lull_model_seen(model, host, &first_ns, &last_ns);
+    *since_ns = cpu ? cpu->reported_ns : first_ns;
     return cpu && cpu->task != LULL_NONE;
 }
 

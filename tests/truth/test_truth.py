@@ -109,6 +109,16 @@ WORKLOADS = {
     "wk-cpm2": (853, [854], [853]),
 }
 
+# Trace: (who ran when the recording started and when it ended, with the first and the last event, as Babeltrace 2 prints them).
+# LTTng opened the packets when the session was made, seconds before, and closed them some time after.
+RECORDED = {
+    "truth-chain": (371, 1795223468983490717, 1795223469405111909),
+    "truth-disk-direct": (360, 1795224979268640801, 1795224980428524014),
+    "truth-locks": (371, 1795223486409507785, 1795223486829040286),
+    "truth-relay": (371, 1795223481028498430, 1795223481389954590),
+    "wk-cpm2": (371, 1795223504312766516, 1795223505795049843),
+}
+
 
 # --- helpers -------------------------------------------------------------------------------------------------
 
@@ -271,6 +281,26 @@ def workload(name, master, children, order, *options):
     tap.ok(found == order, f"{name}: goes {order}", found, describe(answer["segments"]))
 
 
+def recorded(name, tid, first_ns, last_ns):
+    """Nothing is said of what a task did before anything was recorded, and after, whatever is asked."""
+    trace = os.path.join(samples, "truth", name)
+    wide = "--begin", f"{first_ns / 1e9 - 2:.9f}", "--end", f"{last_ns / 1e9 + 2:.9f}"
+    for which, options in (("all", ()), ("more than that", wide)):
+        answer = ask("critpath", trace, "--tid", str(tid), *options)
+        check_form(name, answer)
+        segments = answer["segments"]
+        path = answer["query"]["begin_ns"], answer["query"]["end_ns"], segments[0]["begin_ns"], segments[-1]["end_ns"]
+        tap.ok(path == (first_ns, last_ns) * 2, f"{name}: the path of {which} goes from the first event to the last", path,
+               first_ns, last_ns)
+    text = subprocess.run([lull, "critpath", trace, "--tid", str(tid), *wide], capture_output=True, text=True, timeout=250).stdout
+    tap.ok("the recording starts later than" in text and "the recording ends earlier than" in text, f"{name}: it says that it is cut",
+           text[:2000])
+    before = subprocess.run([lull, "critpath", trace, "--tid", str(tid), "--begin", f"{first_ns / 1e9 - 2:.9f}", "--end",
+                             f"{first_ns / 1e9 - 1:.9f}"], capture_output=True, text=True, timeout=250)
+    tap.ok(before.returncode == 1 and "recorded" in before.stderr and not before.stdout, f"{name}: a time before is refused",
+           before.stdout[:500], before.stderr)
+
+
 def transport_key(fields):
     """What identifies a TCP segment at both ends, or None."""
     ip = fields.get("network_header", {}).get("ipv4")
@@ -403,6 +433,8 @@ tap.ok(truth_order.get("truth-chain") is not None
        "truth-chain-nosys goes the same way as truth-chain", truth_order)
 for trace_name, known_things in WORKLOADS.items():
     tap.run(trace_name, workload, trace_name, *known_things)
+for trace_name, known_things in RECORDED.items():
+    tap.run(f"{trace_name}: recorded", recorded, trace_name, *known_things)
 for trace_name, known_things in WAITS.items():
     tap.run(f"{trace_name}: waits", waits, trace_name, *known_things)
 tap.run("lifetime", lifetime)

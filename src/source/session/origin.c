@@ -99,12 +99,26 @@ static void find_first_of_host(void *user, struct lull_session *session,
     find_first(session, stream, &((int64_t *)user)[stream->event.host]);
 }
 
+static void find_first_of_trace(void *user, struct lull_session *session,
+                                struct lull_source_stream *stream)
+{
+    find_first(session, stream, &((int64_t *)user)[stream->event.trace]);
+}
+
 void lull_session_first_events(struct lull_session *session, int64_t *by_host)
 {
     for (uint32_t host = 0; host < session->hosts->len; host++) {
         by_host[host] = INT64_MAX;
     }
     each_aside(session, find_first_of_host, by_host);
+}
+
+void lull_session_first_events_by_trace(struct lull_session *session, int64_t *by_trace)
+{
+    for (uint32_t trace = 0; trace < session->traces->len; trace++) {
+        by_trace[trace] = INT64_MAX;
+    }
+    each_aside(session, find_first_of_trace, by_trace);
 }
 
 struct search_of_traces {

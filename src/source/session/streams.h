@@ -46,6 +46,8 @@ const unsigned *lull_session_loss_counter(const struct lull_session *session);
 /* The time of each host's first event, on the joined clock and whatever is selected; INT64_MAX:
  * there is none, or a session is live. Reads no further, and rewinds. */
 void lull_session_first_events(struct lull_session *session, int64_t *by_host);
+/* Likewise of each trace. */
+void lull_session_first_events_by_trace(struct lull_session *session, int64_t *by_trace);
 
 /* When a trace's first and last events are, on the joined clock; first_ns > last_ns: not known, or there are none. */
 struct lull_trace_events {

@@ -178,12 +178,22 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     append_warning(view, notes, text->str);
 }
 
-/* The task was not alive in all of the time that was asked about. */
+/* The task was not alive in all of the time that was asked about, or nothing was recorded. */
 static void warn_of_clipping(const struct text_view *view, GString *notes)
 {
     const struct lull_path *path = view->path;
     char missing[LULL_TIME_TEXT_SIZE];
 
+    if (path->is_start_cut) {
+        append_warning(
+            view, notes,
+            "the recording starts later than the time in question, and so does the path.");
+    }
+    if (path->is_end_cut) {
+        append_warning(
+            view, notes,
+            "the recording ends earlier than the time in question, and so does the path.");
+    }
     if (path->asked_start_ns < path->start_ns) {
         lull_duration_format(path->start_ns - path->asked_start_ns, missing);
         g_autofree char *text = g_strdup_printf(

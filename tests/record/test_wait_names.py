@@ -165,13 +165,21 @@ def ready_of_set(tell):
 
 
 def polls_in_vain(tell):
-    """Two, and nothing comes to either; of select() nothing is left to be read then."""
+    """Two, and nothing comes to either."""
     servers, (reading, _), _ = polled()
     poll = select.poll()
     poll.register(servers[0], select.POLLIN)
     poll.register(reading, select.POLLIN)
     tell("poll", f"{address(servers[0])} or a pipe")
     poll.poll(200)
+
+
+def selects_in_vain(tell):
+    """Nothing is left to be read at the end of the call. The one before it does not wait, and asks for something else."""
+    servers, (reading, _), _ = polled()
+    tell("pselect6", f"a pipe or {address(servers[1])}")
+    select.select([servers[0]], [], [], 0)
+    select.select([reading], [], [servers[1]], 0.2)
 
 
 def requests(tell):
@@ -207,7 +215,7 @@ def shrinks(tell):
 
 
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
-         polls_in_vain, requests, shrinks)
+         polls_in_vain, selects_in_vain, requests, shrinks)
 
 
 def leave(path):

@@ -121,6 +121,18 @@ struct {
     __type(value, struct last_call);
 } last_calls SEC(".maps");
 
+/* What a task gave its last select(), which overwrites it. Those of tasks that have not called it for long make room. */
+struct asked {
+    uint8_t sets[3 * LULL_NAMES_SET];
+};
+enum { MOST_ASKED = 4096 };
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, MOST_ASKED);
+    __type(key, uint32_t);
+    __type(value, struct asked);
+} asked SEC(".maps");
+
 /* A size as the verifier can follow it: the compiler must not compare one register and use another. */
 static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
 {
@@ -376,24 +388,36 @@ static __always_inline void send_poll(uint64_t pointer, uint64_t count, long n_r
     send(record);
 }
 
-/* What it waited for it has overwritten with what became ready. */
+/* The sets that the call's arguments point to now. */
+static __always_inline bool read_sets(const uint64_t *arguments, void *sets)
+{
+    const uint64_t size = at_most((arguments[0] + 63) / 64 * 8, LULL_NAMES_SET);
+    __builtin_memset(sets, 0, 3 * LULL_NAMES_SET);
+    for (uint32_t set = 0; set < 3; set++) {
+        const uint64_t pointer = arguments[1 + set];
+        if (pointer && bpf_probe_read_user(sets + set * LULL_NAMES_SET, size, (void *)pointer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What became ready; if nothing did, what the call was given when it started. */
 static __always_inline void send_select(const struct call *call, long n_ready)
 {
+    const uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+    const struct asked *given = n_ready == 0 ? bpf_map_lookup_elem(&asked, &tid) : NULL;
     struct lull_names_record *record =
-        n_ready > 0 && may_have_waited() ? start_record(LULL_NAMES_SELECT) : NULL;
+        (n_ready > 0 || given) && may_have_waited() ? start_record(LULL_NAMES_SELECT) : NULL;
     if (!record) {
         return;
     }
-    const uint64_t size = at_most((call->arguments[0] + 63) / 64 * 8, LULL_NAMES_SET);
     record->length = 3 * LULL_NAMES_SET;
-    __builtin_memset(record->text, 0, 3 * LULL_NAMES_SET);
-    for (uint32_t set = 0; set < 3; set++) {
-        const uint64_t pointer = call->arguments[1 + set];
-        if (pointer &&
-            bpf_probe_read_user(record->text + set * LULL_NAMES_SET, size, (void *)pointer)) {
-            unread();
-            return;
-        }
+    if (given) {
+        __builtin_memcpy(record->text, given->sets, sizeof given->sets);
+    } else if (!read_sets(call->arguments, record->text)) {
+        unread();
+        return;
     }
     send(record);
 }
@@ -481,6 +505,51 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         send_pair(call.arguments[3]);
         break;
     }
+    return 0;
+}
+
+/* Of the tracepoint of one call: linux/trace_events.h, struct trace_event_raw_sys_enter. */
+struct call_entered {
+    uint64_t common;
+    long number;
+    uint64_t arguments[6];
+};
+
+/* After a time that is not zero, for which it does not wait: struct timespec, struct timeval. */
+static __always_inline bool can_time_out(uint64_t pointer)
+{
+    int64_t time[2] = {0};
+    return pointer && bpf_probe_read_user(time, sizeof time, (void *)pointer) == 0 &&
+           (time[0] | time[1]);
+}
+
+static __always_inline void keep_asked(const struct call_entered *entered)
+{
+    const uint32_t zero = 0;
+    const uint64_t id = bpf_get_current_pid_tgid();
+    const uint32_t tid = (uint32_t)id;
+    struct lull_names_record *record = bpf_map_lookup_elem(&scratch, &zero);
+    if (!record || is_compat() || !is_wanted(id >> 32)) {
+        return;
+    }
+    if (can_time_out(entered->arguments[4]) && read_sets(entered->arguments, record->text)) {
+        bpf_map_update_elem(&asked, &tid, record->text, BPF_ANY);
+    } else {
+        bpf_map_delete_elem(&asked, &tid);
+    }
+}
+
+SEC("tracepoint/syscalls/sys_enter_select")
+int select_started(const struct call_entered *entered)
+{
+    keep_asked(entered);
+    return 0;
+}
+
+SEC("tracepoint/syscalls/sys_enter_pselect6")
+int select_started_6(const struct call_entered *entered)
+{
+    keep_asked(entered);
     return 0;
 }
 

@@ -60,7 +60,7 @@ struct lull_path {
     const char *comm;
     int64_t start_ns, end_ns;
     int64_t asked_start_ns, asked_end_ns; /* the task was not alive in what is missing of that */
-    bool is_start_cut, is_end_cut; /* the recording of its host starts later, ends earlier */
+    bool is_start_cut, is_end_cut;        /* the recording of its host starts later, ends earlier */
     const char *const *command; /* of the recording, that it was; ends with NULL; or NULL */
     const char *command_line;   /* as the kernel was given it last, quoted; or NULL */
     const char *started_by;     /* its ancestors, oldest first: "cron/1 → sh/2"; or NULL */

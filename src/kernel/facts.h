@@ -325,7 +325,7 @@ struct lull_futex {
     uint32_t value;
 };
 
-/* What poll() or select() waited for, or what became ready; of io_getevents() the files of requests that ended. */
+/* What poll() or select() waited for, or what became ready, also of epoll_wait(); of io_getevents() the files of requests that ended. */
 enum { LULL_POLLED_NAMED = 3 };
 struct lull_polled {
     uint32_t n; /* 0: not known, or more than can be named */

@@ -82,6 +82,8 @@ void names_peer(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_statedump_peer *ev);
 void names_poll(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_poll *ev);
+void names_epoll(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_call_epoll *ev);
 void names_pair(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_pair *ev);
 void names_command(struct lull_model *model, struct machine *machine,
@@ -102,6 +104,8 @@ void polled_ended(struct call *call, const struct call_class *call_class,
                   const struct lull_ev_poll_exit *ev);
 /* A descriptor that the call has waited for; of one that ends, and for which some became ready, one of these. */
 void polled_add(struct call *call, int64_t fd);
+/* The same of a file; LULL_NONE: it is not known which. */
+void polled_add_file(struct call *call, uint32_t file);
 /* The call in which its task has blocked, or that ends then: label of what is known of what it waited for, or LULL_NONE. */
 uint32_t polled_label(struct lull_model *model, struct call *call);
 
@@ -229,9 +233,19 @@ void urings_event(struct lull_model *model, struct machine *machine, int32_t c, 
 /* machine_epoll.c */
 void epoll_free(struct watches *watches);
 /* epoll_ctl() did that (EPOLL_CTL_…) with the two. */
-void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file);
+/* The program calls `file` so when it is ready; NULL: not known, or as before. */
+void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file,
+                      const uint64_t *data);
+/* It watched that when the recording started. */
+void epoll_dumped(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_epoll *ev);
 /* Label of what it watches, in words, or LULL_NONE: not known, or too many. */
 uint32_t epoll_label(struct lull_model *model, uint32_t epoll);
+/* In the call, something became ready that the program calls so. */
+void epoll_ready(const struct lull_model *model, struct call *call, uint64_t data);
+/* All that did. */
+void epoll_ended(const struct lull_model *model, const struct call_class *call_class,
+                 struct call *call, const struct lull_ev_epoll_exit *ev);
 
 /* machine_kills.c */
 /* The kernel has freed memory for the task on the CPU, of that limit. */

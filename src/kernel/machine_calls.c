@@ -30,6 +30,7 @@ SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
 SAME_COMMON(epoll_entry);
+SAME_COMMON(epoll_exit);
 SAME_COMMON(poll_entry);
 SAME_COMMON(poll_exit);
 SAME_COMMON(exec_entry);
@@ -346,6 +347,8 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         name_given(model, call);
         if (id == LULL_EVENT_poll_exit) {
             polled_ended(call, call_class, event);
+        } else if (id == LULL_EVENT_epoll_exit) {
+            epoll_ended(model, call_class, call, event);
         }
         if (call->polled.n) {
             call->given = polled_label(model, call);
@@ -391,6 +394,7 @@ static bool is_exit(enum lull_event_id id)
     case LULL_EVENT_syscall_exit:
     case LULL_EVENT_io_exit:
     case LULL_EVENT_poll_exit:
+    case LULL_EVENT_epoll_exit:
     case LULL_EVENT_raw_exit:
         return true;
     default:

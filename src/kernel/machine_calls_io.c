@@ -157,6 +157,10 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args.fd = (int32_t)ev->epoll;
         call->args.command = (uint32_t)ev->operation;
         call->args.new_fd = (int32_t)ev->fd;
+        if (LULL_HAS(ev, epoll_entry, data)) {
+            call->args.have |= CALL_ARG_DATA;
+            call->args.data = (uint64_t)ev->data;
+        }
     } else if (id == LULL_EVENT_poll_entry) {
         const struct lull_ev_poll_entry *ev = event;
         call->args.have = LULL_HAS(ev, poll_entry, watched) ? CALL_ARG_WATCHED : 0;
@@ -582,7 +586,8 @@ static void control_epoll(struct ended *e)
     if (succeeded(e) && e->io->file != LULL_NONE && has(e, CALL_ARG_COMMAND) &&
         has(e, CALL_ARG_NEW_FD)) {
         epoll_controlled(e->model, e->io->file, e->call->args.command,
-                         files_use(e->model, e->task, e->call->args.new_fd));
+                         files_use(e->model, e->task, e->call->args.new_fd),
+                         has(e, CALL_ARG_DATA) ? &e->call->args.data : NULL);
     }
 }
 

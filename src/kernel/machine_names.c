@@ -177,6 +177,20 @@ void names_poll(struct lull_model *model, struct machine *machine,
     }
 }
 
+/* In epoll_ctl() what the program calls the descriptor, else what became ready. */
+void names_epoll(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_call_epoll *ev)
+{
+    struct call *call = call_of(model, machine, ev->tid);
+    const enum call_effect effect = call ? call->name.kind->effect : CALL_NOTHING;
+    if (effect == CALL_EPOLL_CTL) {
+        call->args.have |= CALL_ARG_DATA;
+        call->args.data = (uint64_t)ev->data;
+    } else if (effect == CALL_EPOLL_WAIT && call->has_blocked) {
+        epoll_ready(model, call, (uint64_t)ev->data);
+    }
+}
+
 void names_pair(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_pair *ev)
 {

@@ -34,6 +34,22 @@ void polled_add(struct call *call, int64_t fd)
     polled->n += polled->n < UINT32_MAX;
 }
 
+void polled_add_file(struct call *call, uint32_t file)
+{
+    struct lull_polled *polled = &call->polled;
+    for (uint32_t i = 0; i < MIN(polled->n, LULL_POLLED_NAMED); i++) {
+        if (polled->files[i] == file) {
+            return;
+        }
+    }
+    if (file == LULL_NONE) {
+        polled->n = UINT32_MAX;
+    } else if (polled->n < LULL_POLLED_NAMED) {
+        polled->files[polled->n] = file;
+    }
+    polled->n += polled->n < UINT32_MAX;
+}
+
 /* Of struct pollfd, as LTTng records it, the descriptor comes first. */
 static void take_records(struct call *call, const struct call_class *call_class,
                          const struct arrays *arrays)
@@ -152,7 +168,9 @@ uint32_t polled_label(struct lull_model *model, struct call *call)
 {
     struct lull_polled *polled = &call->polled;
     for (uint32_t i = 0; i < polled->n && polled->n <= LULL_POLLED_NAMED; i++) {
-        polled->files[i] = files_find(model, call->task, polled->fds[i]);
+        if (polled->files[i] == LULL_NONE) {
+            polled->files[i] = files_find(model, call->task, polled->fds[i]);
+        }
         if (polled->files[i] == LULL_NONE) {
             polled->n = UINT32_MAX;
         }

@@ -135,7 +135,7 @@ struct call_args {
     uint32_t flags, command, port, watched;
     int32_t family, ipc;
     int64_t bytes;
-    uint64_t argument;
+    uint64_t argument, data;
     uint8_t ip[16]; /* family 2: the first four */
     int32_t pair[2];
     struct lull_futex futex;
@@ -158,6 +158,7 @@ enum call_arg {
     CALL_ARG_PAIR = 1024,
     CALL_ARG_WATCHED = 2048,
     CALL_ARG_IPC = 4096,
+    CALL_ARG_DATA = 8192,
 };
 
 /* How events identify a call: ftrace and perf may report each call twice. */

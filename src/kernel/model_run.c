@@ -65,6 +65,12 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_call_poll:
         names_poll(model, machine, event);
         break;
+    case LULL_EVENT_call_epoll:
+        names_epoll(model, machine, event);
+        break;
+    case LULL_EVENT_statedump_epoll:
+        epoll_dumped(model, machine, event);
+        break;
     case LULL_EVENT_call_pair:
         names_pair(model, machine, event);
         break;
@@ -198,6 +204,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_raw_exit:
     case LULL_EVENT_io_exit:
     case LULL_EVENT_poll_exit:
+    case LULL_EVENT_epoll_exit:
         calls_ended(model, machine, c, t, id, event, event_class);
         break;
     case LULL_EVENT_sched_switch:
@@ -259,6 +266,8 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_call_path:
     case LULL_EVENT_call_address:
     case LULL_EVENT_call_poll:
+    case LULL_EVENT_call_epoll:
+    case LULL_EVENT_statedump_epoll:
     case LULL_EVENT_call_pair:
     case LULL_EVENT_command_line:
     case LULL_EVENT_packet_headers:

@@ -46,7 +46,9 @@ static bool is_given(const struct lull_model *model, const struct lull_wait_reas
         "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat", "statfs", "truncate",
         "chdir",     "mount",    "umount2",   NULL};
     const char *call = lull_model_label(model, reason->call);
-    return call && (g_strv_contains(names, call) || call_kind_find(call)->effect == CALL_POLL);
+    const enum call_effect effect = call ? call_kind_find(call)->effect : CALL_NOTHING;
+    return effect == CALL_POLL || effect == CALL_EPOLL_WAIT ||
+           (call && g_strv_contains(names, call));
 }
 
 bool lull_wait_reason_is_late(const struct lull_model *model, const struct lull_wait_reason *reason)
@@ -74,10 +76,10 @@ bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_rea
         reason->path = path;
         return true;
     }
-    /* Of what it polled only a part became ready. */
+    /* Of what it polled, or the descriptor of an epoll watches, only a part became ready. */
     const bool is_better =
-        reason->path == LULL_NONE || (fact->polled && reason->path != fact->path);
-    if (!has_none || !is_better || fact->path == LULL_NONE) {
+        fact->polled ? reason->path != fact->path : has_none && reason->path == LULL_NONE;
+    if (!is_better || fact->path == LULL_NONE) {
         return false;
     }
     reason->path = fact->path;

@@ -81,6 +81,16 @@ static void put_descriptors(struct lull_state_trace *trace, const struct lull_na
     }
 }
 
+static void put_data(struct lull_state_trace *trace, const struct lull_names_record *record)
+{
+    int64_t data;
+    for (uint32_t at = 0; at + sizeof data <= record->length; at += sizeof data) {
+        memcpy(&data, record->text + at, sizeof data);
+        lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_EPOLL,
+                                (union lull_state_value[]){{record->tid}, {data}});
+    }
+}
+
 static void put_selected(struct lull_state_trace *trace, const struct lull_names_record *record)
 {
     uint32_t n = 0;
@@ -128,6 +138,9 @@ static void put(void *user, const struct lull_names_record *record)
         break;
     case LULL_NAMES_READY:
         put_descriptors(trace, record);
+        break;
+    case LULL_NAMES_DATA:
+        put_data(trace, record);
         break;
     case LULL_NAMES_SELECT:
         put_selected(trace, record);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # What calls wait for is among their arguments, as LTTng records them: of poll() and select() arrays of struct pollfd, and sets of bits, at the
-# start of a call and at its end; of others a path, which has many names. The trace is written here in both byte orders; what each wait is for is what the scene says. Then on a recording of LTTng: babeltrace2
+# start of a call and at its end; of epoll_wait() numbers that epoll_ctl() was given; of others a path, which has many names. The trace is written here in both byte orders; what each wait is for is what the scene says. Then on a recording of LTTng: babeltrace2
 # prints of each poll() that ended which descriptors were ready, and of each connect() with whom they were connected.
 import collections
 import json
@@ -19,6 +19,8 @@ LULL, tap = os.environ["LULL"], Tap()
 MS = 1000000
 POLLER, OTHER = 10, 20
 POLLFD = "struct { s32 fd; u16 raw_events; struct { bit POLLIN; bit POLLPRI; integer { size = 6; align = 1; } padding; } events; }"
+EPOLL_EVENT = ("struct { struct { u64 _u64; s32 _fd; } data_union; u32 raw_events; struct { bit EPOLLIN; bit EPOLLPRI; bit EPOLLOUT; bit EPOLLERR; "
+               "integer { size = 4; align = 1; } padding; } events; }")
 SETS = "u8 _readfds_length; u8 readfds[_readfds_length]; u8 _writefds_length; u8 writefds[_writefds_length]; u8 _exceptfds_length; u8 exceptfds[_exceptfds_length];"
 CLASSES = {
     "sched_switch": "char prev_comm[16]; s32 prev_tid; s32 prev_prio; s64 prev_state; char next_comm[16]; s32 next_tid; s32 next_prio;",
@@ -27,6 +29,11 @@ CLASSES = {
     "syscall_entry_openat": "s32 dfd; string filename; s32 flags; u16 mode;", "syscall_exit_openat": "s64 ret;",
     "syscall_entry_poll": f"s32 timeout_msecs; u32 nfds; u32 fds_length; u8 overflow; {POLLFD} fds[fds_length];",
     "syscall_exit_poll": f"s64 ret; u32 nfds; u32 fds_length; {POLLFD} fds[fds_length];",
+    "syscall_entry_close": "s32 fd;", "syscall_exit_close": "s64 ret;",
+    "syscall_entry_epoll_create1": "s32 flags;", "syscall_exit_epoll_create1": "s64 ret;",
+    "syscall_entry_epoll_ctl": f"s32 epfd; s32 op_enum; s32 fd; {EPOLL_EVENT} _event;", "syscall_exit_epoll_ctl": "s64 ret;",
+    "syscall_entry_epoll_wait": "s32 epfd; s32 maxevents; s32 timeout;",
+    "syscall_exit_epoll_wait": f"s64 ret; u32 fds_length; u8 overflow; {EPOLL_EVENT} fds[fds_length];",
     "syscall_entry_socket": "s32 family; s32 type; s32 protocol;", "syscall_exit_socket": "s64 ret;",
     "syscall_entry_accept4": "s32 fd; u64 upeer_sockaddr; s32 upeer_addrlen; s32 flags;",
     "syscall_exit_accept4": "s64 ret; u16 family; u16 sport; u32 _v4addr_length; u8 v4addr[_v4addr_length];",
@@ -86,10 +93,19 @@ class Scene:
         texts = [sum(1 << fd for fd in one).to_bytes((max(one, default=-1) + 8) // 8, "little") for one in sets]
         return b"".join(bytes([len(text)]) + text for text in texts)
 
+    def epoll_event(self, number):
+        return self.pack("QIIB", number, number & 0xffffffff, 1, 1)
+
+    def control(self, epoll, operation, fd, number=0):
+        self.event("syscall_entry_epoll_ctl", self.pack("iii", epoll, operation, fd) + self.epoll_event(number))
+        self.event("syscall_exit_epoll_ctl", self.pack("q", 0))
+
     def waits(self, call, given, ready, is_timer=False, ends=True):
         start = self.now
         if call == "poll":
             self.event("syscall_entry_poll", self.pack("iIIB", 100, len(given), len(given), 0) + self.fds(given))
+        elif call == "epoll_wait":
+            self.event("syscall_entry_epoll_wait", self.pack("iii", given, 8, 100))
         elif call != "select":
             self.event(f"syscall_entry_{call}", given)
         else:
@@ -108,6 +124,8 @@ class Scene:
         self.switch(by, POLLER, 0 if is_timer else 1)
         if call == "poll":
             self.event("syscall_exit_poll", self.pack("qII", len(ready), len(given), len(ready)) + self.fds(ready))
+        elif call == "epoll_wait":
+            self.event("syscall_exit_epoll_wait", self.pack("qIB", len(ready), len(ready), 0) + b"".join(map(self.epoll_event, ready)))
         elif call != "select":
             self.event(f"syscall_exit_{call}", self.pack("q", ready))
         else:
@@ -141,10 +159,53 @@ class Scene:
         for fd, last_byte, port in ((21, 7, 40001), (22, 7, 40002), (23, 8, 40003)):
             self.accepts(fd, last_byte, port)
             self.case(f"a client's connection, {fd}", "poll", (fd,), (fd,), f"10.0.0.{last_byte}:{port}")
+        self.play_epoll()
         self.case("rename()", "rename", b"/old\0/new\0", 0, "/old")
         self.case("mount()", "mount", b"/dev/sda\0/mnt\0ext4\0" + bytes(16), 0, "/mnt")
         self.case("swapoff(), which fails", "swapoff", b"/swapfile\0", -12, "/swapfile")
         self.case("not over", "poll", (5, 4), (), "/f5 or /f4", ends=False)
+
+    def play_epoll(self):
+        """The numbers are addresses of the program's own: they say nothing of descriptors."""
+        add, delete, modify = 1, 2, 3
+        at = {fd: 0x7f00_0000_1000 + 0x1_0000_0040 * fd for fd in (3, 4, 5, 6, 66)}
+        for epoll in (30, 31):
+            self.event("syscall_entry_epoll_create1", self.pack("i", 0))
+            self.event("syscall_exit_epoll_create1", self.pack("q", epoll))
+        for fd in (3, 4, 5, 6):
+            self.control(30, add, fd, at[fd])
+        self.case("epoll: one of four", "epoll_wait", 30, (at[4],), "/f4")
+        self.case("epoll: two of four", "epoll_wait", 30, (at[6], at[3]), "/f6 or /f3")
+        self.case("epoll: all of four: too many", "epoll_wait", 30, at.values(), None)
+        self.case("epoll: four in vain: too many", "epoll_wait", 30, (), None, is_timer=True)
+        self.case("epoll: a number that nobody has", "epoll_wait", 30, (at[4], 4), None)
+        self.control(30, modify, 4, at[4])
+        self.case("epoll: changed, the number is the same", "epoll_wait", 30, (at[4],), "/f4")
+        self.control(30, modify, 4, 0x1234)
+        self.case("epoll: another number", "epoll_wait", 30, (0x1234,), "/f4")
+        self.case("epoll: the number of before", "epoll_wait", 30, (at[4],), None)
+        self.control(30, delete, 5)
+        self.case("epoll: what is watched no more", "epoll_wait", 30, (at[5],), None)
+        self.control(30, add, 66, at[5])
+        self.case("epoll: its number, for another", "epoll_wait", 30, (at[5],), "/f66")
+        self.control(30, add, 5, at[6])
+        self.case("epoll: two of one number", "epoll_wait", 30, (at[6],), None)
+        self.control(30, delete, 6)
+        for fd, number in ((3, 1), (4, 2)):
+            self.control(31, add, fd, number)
+        self.case("epoll: two in vain", "epoll_wait", 31, (), "/f3 or /f4", is_timer=True)
+        self.case("epoll: one of two", "epoll_wait", 31, (2,), "/f4")
+        self.case("epoll: a number of the other's", "epoll_wait", 31, (0x1234,), "/f3 or /f4")
+        self.control(40, add, 3, at[3])
+        self.case("epoll: of before, in vain", "epoll_wait", 40, (), "descriptor 40", is_timer=True)
+        self.case("epoll: of before, what it has watched since", "epoll_wait", 40, (at[3],), "/f3")
+        self.case("epoll: of before, what it watched then", "epoll_wait", 40, (at[4],), "descriptor 40")
+        self.event("syscall_entry_close", self.pack("i", 3))
+        self.event("syscall_exit_close", self.pack("q", 0))
+        self.event("syscall_entry_openat", self.pack("i", -100) + b"/new\0" + self.pack("iH", 0, 0))
+        self.event("syscall_exit_openat", self.pack("q", 3))
+        self.control(30, add, 3, at[3])
+        self.case("epoll: the same number and descriptor, of another file", "epoll_wait", 30, (at[3],), "/new")
 
     def write(self, folder, order):
         os.makedirs(folder)

@@ -121,7 +121,7 @@ def polls(tell):
 
 
 def polls_two(tell):
-    """Is woken over a socket that was connected after epoll had it."""
+    """Is woken over a socket that was connected after epoll had it, and then by nothing."""
     server, client = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
     server.bind(("127.0.0.1", 0))
     client.bind(("127.0.0.1", 0))
@@ -130,8 +130,11 @@ def polls_two(tell):
     poll.register(os.eventfd(0) if hasattr(os, "eventfd") else os.pipe()[0], select.EPOLLIN)
     client.connect(server.getsockname())
     soon(server.sendto, b"!", client.getsockname())
-    tell("epoll_wait", f"udp {address(server)} or {'an eventfd' if hasattr(os, 'eventfd') else 'a pipe'}")
+    tell("epoll_wait", f"udp {address(server)}")
     poll.poll(5)
+    client.recv(16)
+    tell("epoll_wait", f"udp {address(server)} or {'an eventfd' if hasattr(os, 'eventfd') else 'a pipe'}")
+    poll.poll(NAP)
 
 
 def polled():
@@ -182,6 +185,30 @@ def selects_in_vain(tell):
     select.select([reading], [], [servers[1]], 0.2)
 
 
+def watches():
+    """Five descriptors, of which one is changed, and one that is watched no more."""
+    servers, (reading, writing), silent = polled()
+    poll = select.epoll()
+    for one in (silent, *(server.fileno() for server in servers), reading):
+        poll.register(one, select.EPOLLIN)
+    poll.unregister(servers[0])
+    for _ in range(2):
+        poll.modify(servers[2], select.EPOLLIN | select.EPOLLOUT)
+    return poll, servers, reading, writing
+
+
+def ready_of_watched(tell, watched=None):
+    """epoll_wait() says by a number that the program has chosen what became ready."""
+    poll, servers, reading, writing = watched or watches()
+    soon(os.write, writing, b"!")
+    tell("epoll_wait", "a pipe")
+    poll.poll()
+    os.read(reading, 1)
+    soon(socket.create_connection, servers[2].getsockname())
+    tell("epoll_wait", address(servers[2]))
+    poll.poll()
+
+
 def requests(tell):
     """io_getevents() of two requests (IOCB_CMD_POLL) for a pipe and a named one, which can be read."""
     setup, getevents, submit = {"x86_64": (206, 208, 209), "aarch64": (0, 4, 2)}[os.uname().machine]
@@ -215,18 +242,31 @@ def shrinks(tell):
 
 
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
-         polls_in_vain, selects_in_vain, requests, shrinks)
+         polls_in_vain, selects_in_vain, ready_of_watched, requests, shrinks)
+
+
+def teller(file, kind):
+    return lambda call, name: os.write(file.fileno(), (json.dumps(
+        {"kind": kind, "tid": os.getpid(), "call": call, "object": name}) + "\n").encode())
+
+
+def be_there_before(path):
+    """Makes its epoll descriptor before the recording starts, and uses it when told to."""
+    with open(path, "a", encoding="utf-8") as file:
+        watched = watches()
+        print("ready", flush=True)
+        sys.stdin.readline()
+        ready_of_watched(teller(file, "there_before"), watched)
 
 
 def leave(path):
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "a", encoding="utf-8") as file:
         children = []
         for kind in KINDS:
             pid = os.fork()
             if pid == 0:
                 signal.alarm(30)
-                kind(lambda call, name, kind=kind: os.write(file.fileno(), (json.dumps(
-                    {"kind": kind.__name__, "tid": os.getpid(), "call": call, "object": name}) + "\n").encode()))
+                kind(teller(file, kind.__name__))
                 os._exit(0)
             children.append(pid)
         for pid in children:
@@ -255,16 +295,20 @@ def in_path(out, tid):
 def run(tracer):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
-        out, _ = recorders.record(tracer, [sys.executable, __file__, report], folder)
+        with subprocess.Popen([sys.executable, __file__, report, "before"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as early:
+            early.stdout.readline()
+            out, _ = recorders.record(tracer, ["sh", "-c", f"echo > /proc/{early.pid}/fd/0; exec {sys.executable} {__file__} {report}"], folder)
+            early.stdin.close()
         with open(report, encoding="utf-8") as file:
             known = [json.loads(line) for line in file]
-        tap.ok({one["kind"] for one in known} == {kind.__name__ for kind in KINDS}, f"{tracer}: all have waited", known)
-        for kind in KINDS:
-            told = [one for one in known if one["kind"] == kind.__name__]
+        kinds = [kind.__name__ for kind in KINDS] + ["there_before"]
+        tap.ok({one["kind"] for one in known} == set(kinds), f"{tracer}: all have waited", known)
+        for kind in kinds:
+            told = [one for one in known if one["kind"] == kind]
             wanted = [(one["call"], one["object"]) for one in told]
             for where, said in (("waits", in_waits(out, told[0]["tid"])), ("critpath", in_path(out, told[0]["tid"]))):
                 found = [pair for pair in said if pair[0] == wanted[0][0]]
-                tap.ok(sorted(set(found)) == sorted(set(wanted)), f"{tracer}: {kind.__name__}: {where}", "wanted", wanted, "found", said)
+                tap.ok(sorted(set(found)) == sorted(set(wanted)), f"{tracer}: {kind}: {where}", "wanted", wanted, "found", said)
 
 
 def main():
@@ -278,7 +322,9 @@ def main():
     return tap.done()
 
 
-if len(sys.argv) == 2:
+if len(sys.argv) == 3:
+    be_there_before(sys.argv[1])
+elif len(sys.argv) == 2:
     leave(sys.argv[1])
 else:
     from record import recorders

@@ -15,6 +15,8 @@
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h */
 #define EFAULT 14
+#define EPOLL_CTL_DEL 2
+#define EPOLL_CTL_MOD 3
 #define HEAD offsetof(struct lull_names_record, text)
 
 enum { TYPE_MASK = 0170000, TYPE_REGULAR = 0100000, TYPE_SOCKET = 0140000 }; /* of i_mode */
@@ -132,6 +134,18 @@ struct {
     __type(key, uint32_t);
     __type(value, struct asked);
 } asked SEC(".maps");
+
+/* What programs call what they watch with epoll: those that change what they watch it for with each answer say so each time. */
+struct watched {
+    uint32_t pid, epoll, fd;
+};
+enum { MOST_WATCHED = 65536 };
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, MOST_WATCHED);
+    __type(key, struct watched);
+    __type(value, uint64_t);
+} watched SEC(".maps");
 
 /* A size as the verifier can follow it: the compiler must not compare one register and use another. */
 static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
@@ -445,6 +459,60 @@ static __always_inline void send_events(uint64_t pointer, long n_ready)
     }
 }
 
+/* What the program has put into one of an array of struct epoll_event. On x86 nothing lies between its two members. */
+static __always_inline bool read_data(uint64_t pointer, uint32_t index, void *data)
+{
+    const struct pt_regs *regs = NULL;
+    const uint64_t at = bpf_core_field_exists(regs->orig_ax) ? 4 : 8;
+    const bool is_read =
+        bpf_probe_read_user(data, sizeof(uint64_t), (void *)(pointer + index * (at + 8) + at)) == 0;
+    if (!is_read) {
+        unread();
+    }
+    return is_read;
+}
+
+/* If that is not known. */
+static __always_inline void send_watched(const struct call *call)
+{
+    const struct watched key = {bpf_get_current_pid_tgid() >> 32, (uint32_t)call->arguments[0],
+                                (uint32_t)call->arguments[2]};
+    uint64_t data;
+    if (call->arguments[1] == EPOLL_CTL_DEL) {
+        return;
+    }
+    const uint64_t *known = bpf_map_lookup_elem(&watched, &key);
+    struct lull_names_record *record =
+        read_data(call->arguments[3], 0, &data) &&
+                !(known && *known == data && call->arguments[1] == EPOLL_CTL_MOD)
+            ? start_record(LULL_NAMES_DATA)
+            : NULL;
+    if (record) {
+        bpf_map_update_elem(&watched, &key, &data, BPF_ANY);
+        __builtin_memcpy(record->text, &data, sizeof data);
+        record->length = sizeof data;
+        send(record);
+    }
+}
+
+/* Of what became ready, if that is so little that it can be named. */
+static __always_inline void send_ready(uint64_t pointer, long n)
+{
+    enum { MOST = 3 };
+    struct lull_names_record *record =
+        n > 0 && n <= MOST && may_have_waited() ? start_record(LULL_NAMES_DATA) : NULL;
+    if (!record) {
+        return;
+    }
+    for (uint32_t i = 0; i < MOST && i < n; i++) {
+        if (!read_data(pointer, i, record->text + i * sizeof(uint64_t))) {
+            return;
+        }
+        record->length += sizeof(uint64_t);
+    }
+    send(record);
+}
+
 #include "packets.bpf.h"
 
 SEC("tp_btf/sys_exit")
@@ -458,7 +526,8 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
     const uint8_t action = config.action[number];
     /* Who tries to open something, or to connect with somebody, has waited for that, whatever comes of it. */
     const bool is_tried = action <= LULL_NAMES_ADDRESS && ret != -EFAULT;
-    if (action == LULL_NAMES_NOTHING || (ret < 0 && !is_tried) || is_compat() ||
+    const bool is_in_vain = ret < 0 || (ret == 0 && action == LULL_NAMES_WATCHED);
+    if (action == LULL_NAMES_NOTHING || (is_in_vain && !is_tried) || is_compat() ||
         !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
         return 0;
     }
@@ -494,6 +563,12 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         break;
     case LULL_NAMES_EVENTS:
         send_events(call.arguments[3], ret);
+        break;
+    case LULL_NAMES_WATCHES:
+        send_watched(&call);
+        break;
+    case LULL_NAMES_WATCHED:
+        send_ready(call.arguments[1], ret);
         break;
     case LULL_NAMES_SELECTED:
         send_select(&call, ret);

@@ -73,6 +73,14 @@ static const struct {
     {SYS_ppoll, LULL_NAMES_POLLED},
     {SYS_pselect6, LULL_NAMES_SELECTED},
     {SYS_io_getevents, LULL_NAMES_EVENTS},
+    {SYS_epoll_ctl, LULL_NAMES_WATCHES},
+    {SYS_epoll_pwait, LULL_NAMES_WATCHED},
+#ifdef SYS_epoll_wait
+    {SYS_epoll_wait, LULL_NAMES_WATCHED},
+#endif
+#ifdef SYS_epoll_pwait2
+    {SYS_epoll_pwait2, LULL_NAMES_WATCHED},
+#endif
 #ifdef SYS_io_pgetevents
     {SYS_io_pgetevents, LULL_NAMES_EVENTS},
 #endif
@@ -109,7 +117,8 @@ static bool refuse(const char *what, int why, GError **error)
 
 static bool is_of_descriptors(uint32_t kind)
 {
-    return kind == LULL_NAMES_POLL || kind == LULL_NAMES_SELECT || kind == LULL_NAMES_READY;
+    return kind == LULL_NAMES_POLL || kind == LULL_NAMES_SELECT || kind == LULL_NAMES_READY ||
+           kind == LULL_NAMES_DATA;
 }
 
 /* Text ends with a NUL, whatever a program has written behind its back. */

@@ -35,18 +35,21 @@ enum lull_names_action {
     LULL_NAMES_POLLED,      /* poll(fds, count, …) */
     LULL_NAMES_SELECTED,    /* select(count, read, write, exceptional, …) */
     LULL_NAMES_EVENTS,      /* io_getevents(context, least, most, events, …) */
+    LULL_NAMES_WATCHES,     /* epoll_ctl(epoll, operation, fd, event) */
+    LULL_NAMES_WATCHED,     /* epoll_wait(epoll, events, …) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
     LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
     LULL_NAMES_ACTIONS
 };
 
 enum lull_names_kind {
-    LULL_NAMES_PATH,    /* text: that a call was given */
-    LULL_NAMES_FILE,    /* text: path of a program's file, which is in memory now */
-    LULL_NAMES_SOCKET,  /* text: of a unix socket */
-    LULL_NAMES_PAIR,    /* a and b are the descriptors */
-    LULL_NAMES_POLL,    /* text: struct pollfd; a of them are ready */
-    LULL_NAMES_READY,   /* text: descriptors, as int32_t each, that are ready */
+    LULL_NAMES_PATH,   /* text: that a call was given */
+    LULL_NAMES_FILE,   /* text: path of a program's file, which is in memory now */
+    LULL_NAMES_SOCKET, /* text: of a unix socket */
+    LULL_NAMES_PAIR,   /* a and b are the descriptors */
+    LULL_NAMES_POLL,   /* text: struct pollfd; a of them are ready */
+    LULL_NAMES_READY,  /* text: descriptors, as int32_t each, that are ready */
+    LULL_NAMES_DATA, /* text: what a program calls what an epoll descriptor watches, as uint64_t each */
     LULL_NAMES_SELECT,  /* text: three sets of what is ready, a bit of an unsigned long each */
     LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
     LULL_NAMES_KINDS

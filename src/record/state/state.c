@@ -307,7 +307,9 @@ static int64_t flags_of(struct snapshot *snapshot, int infos, const char *name)
     return line ? (int64_t)strtoul(line + strlen("flags:"), NULL, 8) : -1;
 }
 
-static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, const char *name)
+/* Notes descriptors of epoll in `epolls`. */
+static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, const char *name,
+                      GArray *epolls)
 {
     int fd = number_of(name);
     int64_t flags = fd >= 0 ? flags_of(snapshot, infos, name) : -1;
@@ -322,6 +324,9 @@ static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, 
     lull_state_trace_put(
         snapshot->trace, LULL_STATE_FILE,
         (union lull_state_value[]){{pid}, {fd}, {flags}, {.text = snapshot->text}});
+    if (strcmp(snapshot->text, "anon_inode:[eventpoll]") == 0) {
+        g_array_append_val(epolls, fd);
+    }
     const struct lull_state_end *end = lull_state_sockets_find(snapshot->sockets, snapshot->text);
     if (end) {
         lull_state_trace_put(snapshot->trace, LULL_STATE_PEER,
@@ -337,9 +342,29 @@ static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, 
     }
 }
 
+/* What it watches, proc_pid_fdinfo(5): "tfd:  5 events:  19 data:  11 …". */
+static void dump_epoll(struct snapshot *snapshot, int infos, int pid, int epoll)
+{
+    char name[16];
+    int fd;
+    uint64_t data;
+    g_snprintf(name, sizeof name, "%d", epoll);
+    FILE *file = lull_file_open_lines(infos, name);
+    while (file && fgets(snapshot->text, sizeof snapshot->text, file)) {
+        if (sscanf(snapshot->text, "tfd: %d events: %*x data: %" SCNx64, &fd, &data) == 2) {
+            lull_state_trace_put(snapshot->trace, LULL_STATE_EPOLL,
+                                 (union lull_state_value[]){{pid}, {epoll}, {fd}, {(int64_t)data}});
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
 static void dump_files(struct snapshot *snapshot, int proc, int pid)
 {
     char path[32];
+    g_autoptr(GArray) epolls = g_array_new(FALSE, FALSE, sizeof(int));
     g_snprintf(path, sizeof path, "%d/fd", pid);
     DIR *files = open_directory(proc, path);
     g_snprintf(path, sizeof path, "%d/fdinfo", pid);
@@ -347,7 +372,10 @@ static void dump_files(struct snapshot *snapshot, int proc, int pid)
     if (files && infos >= 0) {
         lull_state_sockets_read(snapshot->sockets, proc, pid);
         for (const struct dirent *entry; (entry = readdir(files));) {
-            dump_file(snapshot, dirfd(files), infos, pid, entry->d_name);
+            dump_file(snapshot, dirfd(files), infos, pid, entry->d_name, epolls);
+        }
+        for (guint i = 0; i < epolls->len; i++) {
+            dump_epoll(snapshot, infos, pid, g_array_index(epolls, int, i));
         }
     }
     if (infos >= 0) {

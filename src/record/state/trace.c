@@ -68,6 +68,9 @@ static const struct {
                           {"address_low", HEX64},
                           {"is_datagram", U32},
                           {"path", TEXT}}},
+    [LULL_STATE_EPOLL] =
+        {"lull_statedump_epoll",
+         {{"file_table_address", HEX64}, {"epoll", S32}, {"fd", S32}, {"data", HEX64}}},
     [LULL_STATE_MAPPED_FILE] = {"lull_mapped_file", {{"dev", U32}, {"inode", U64}, {"path", TEXT}}},
     [LULL_STATE_DISK] = {"lttng_statedump_block_device", {{"dev", U32}, {"diskname", TEXT}}},
     [LULL_STATE_NETWORK] = {"lttng_statedump_network_interface",
@@ -88,6 +91,7 @@ static const struct {
                                   {"address_low", HEX64},
                                   {"path", TEXT}}},
     [LULL_STATE_CALL_POLL] = {"lull_call_poll", {{"tid", S32}, {"fd", S32}}},
+    [LULL_STATE_CALL_EPOLL] = {"lull_call_epoll", {{"tid", S32}, {"data", HEX64}}},
     [LULL_STATE_CALL_PAIR] = {"lull_call_pair", {{"tid", S32}, {"first", S32}, {"second", S32}}},
     [LULL_STATE_PACKET] = {"lull_packet_headers",
                            {{"skb", HEX64},

@@ -16,6 +16,7 @@ enum lull_state_event {
     LULL_STATE_PID_NS,    /* tid, tid in its namespace, depth and number of that */
     LULL_STATE_FILE,      /* file table, descriptor, flags, path */
     LULL_STATE_PEER, /* file table, descriptor of a socket, family, port, its own port, two halves of the address, whether it is UDP, path of a unix socket */
+    LULL_STATE_EPOLL, /* file table, an epoll descriptor, another that it watches, what the program calls that */
     LULL_STATE_MAPPED_FILE, /* device, inode, path of a file that is in memory of some process */
     LULL_STATE_DISK,        /* device, name */
     LULL_STATE_NETWORK,     /* name, IPv4 address in network order */
@@ -26,7 +27,8 @@ enum lull_state_event {
     LULL_STATE_CALL_PATH, /* tid, device and inode of the file that it opened (0: none), path that its system call was given */
     LULL_STATE_CALL_ADDRESS, /* tid, family, port, two halves of the address, path of a unix socket */
     LULL_STATE_CALL_POLL, /* tid, a descriptor that became ready in its poll() or select(), or that it waited for in vain */
-    LULL_STATE_CALL_PAIR, /* tid, two descriptors that its system call made */
+    LULL_STATE_CALL_EPOLL, /* tid, what its program calls the descriptor of its epoll_ctl(), or one that became ready in its epoll_wait() */
+    LULL_STATE_CALL_PAIR,  /* tid, two descriptors that its system call made */
     LULL_STATE_PACKET, /* buffer, whether it is sent, version of IP, protocol, two halves of each address, two
                                 ports, sequence and acknowledgement numbers, flags, window, id of IP, payload */
     LULL_STATE_COMMAND, /* pid, its arguments, quoted where a shell needs it */

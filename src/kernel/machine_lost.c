@@ -8,7 +8,8 @@
  * section 5.2), so they are missing between the last event of that packet and the next event of the
  * stream, whose time LTTng's packets then end with; likewise what a damaged packet no longer shows.
  *
- * Between the traces of a host (sessions that were recorded one after the other) nothing was recorded.
+ * Between the traces of a host (sessions that were recorded one after the other), and while a session was stopped, nothing was
+ * recorded.
  *
  * What is missing may be that any task was woken, ran, and blocked again. */
 #include "kernel/machine.h"
@@ -178,16 +179,13 @@ bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t 
     return false;
 }
 
-/* ---- between traces ---- */
+/* ---- between traces, and while one was stopped ---- */
 
 /* Who was on a CPU is not known while no trace with switches was recorded. */
 static void find_gaps(const struct lull_model *model, struct losses *losses)
 {
     const uint32_t n_traces = lull_session_trace_count(model->session);
     struct lull_gaps gaps;
-    if (n_traces == lull_session_host_count(model->session)) {
-        return; /* each has one */
-    }
     g_autofree bool *has_switches = g_new(bool, n_traces);
     for (uint32_t i = 0; i < n_traces; i++) {
         has_switches[i] = !model->is_user[i] &&

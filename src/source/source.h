@@ -96,6 +96,10 @@ struct lull_source_stream_ops {
     bool (*visit_packet)(const struct lull_source_stream *stream,
                          const struct lull_visitor *visitor, void *user, GError **error);
     bool (*cycles)(const struct lull_source_stream *stream, uint64_t *cycles);
+    /* When each of its packets starts and ends, on the trace's own clock, in the order of the file; false: not of all is that
+     * known. May be NULL. */
+    bool (*each_packet)(const struct lull_source_stream *stream,
+                        void (*visit)(void *user, int64_t start_ns, int64_t end_ns), void *user);
     /* For event_layout.h. */
     struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
     void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Sessions of one host, recorded one after the other and read together. What a task did between them is not known, whatever it did when
+# Sessions of one host, recorded one after the other and read together, and one that was stopped and started again. What a task did between them is not known, whatever it did when
 # one ended: nothing says that it went on. The arithmetic of a scene is by hand; of sessions of a real machine, what each says alone.
 import collections
 import json
@@ -87,10 +87,10 @@ def used(*traces):
     return sums
 
 
-def check_scene(sessions, what):
+def check_scene(sessions, what, cuts=()):
     with tempfile.TemporaryDirectory() as folder:
         for number, events in enumerate(sessions):
-            jsonl_to_ctf.write_trace(events, os.path.join(folder, f"s{number}"))
+            jsonl_to_ctf.write_trace(events, os.path.join(folder, f"s{number}"), cuts=cuts)
         ran = {tid: ns for (_, tid), ns in used(folder).items()}
         # What was on the CPU when a recording starts is known from the first switch on.
         early = ran[10] - 7 * MS
@@ -118,6 +118,23 @@ def check_scene(sessions, what):
         path = json.loads(ask("critpath", "--json", "--tid=12", "--begin=+4ms", "--end=+60003ms", folder))
         steps = [(step["begin_ns"], step["end_ns"], step["cause"]) for step in path["segments"]]
         tap.ok(steps == [(5 * MS, 12 * MS, "unknown"), (12 * MS, LATER + 4 * MS, "unknown")], f"the critical path knows nothing of it, {what}", path["segments"])
+
+
+def restarted():
+    """LTTng dumps the state of the machine whenever a session starts."""
+    return sorted((*first(), *second(), event(LATER + MS // 2, "lttng_statedump_start")), key=lambda one: one["t"])
+
+
+def check_idle(_):
+    """A machine that does nothing for a minute has no packets in that time either, if a timer ends them."""
+    scenes = {"no dump": ([*first(), *second()], (LATER,)),
+              "another CPU has packets": ([*first(), *({**wake(5 * MS + i * 10**9, READY), "pc": {"cpu_id": 1}} for i in range(60)), {**wake(LATER - MS // 2, READY), "pc": {"cpu_id": 1}}, *restarted()[8:]], (LATER,)),
+              "the dump is of later": (sorted((*first(), *second(), event(LATER + 2 * 10**9, "lttng_statedump_start")), key=lambda one: one["t"]), (LATER,)),
+              "the packets go on": (restarted(), ())}
+    for what, (events, cuts) in scenes.items():
+        with tempfile.TemporaryDirectory() as folder:
+            jsonl_to_ctf.write_trace(sorted(events, key=lambda one: one["t"]), os.path.join(folder, "s"), cuts=cuts)
+            tap.ok(used(folder)["busy", 10] >= LATER - 3 * MS, f"who runs goes on, {what}", used(folder))
 
 
 def check_lost(_):
@@ -170,6 +187,8 @@ def check_real(folder):
 
 tap.run("one after the other", check_scene, (first(), second()), "one after the other")
 tap.run("another one in between", check_scene, (first(), between(), second()), "another one in between")
+tap.run("stopped and started again", check_scene, (restarted(),), "stopped and started again", (LATER,))
+tap.run("idle", check_idle, None)
 tap.run("lost events", check_lost, None)
 tap.run("the view", check_view, None)
 tap.run("sessions of a real machine", check_real, os.path.join(os.environ["LULL_SAMPLES"], "truth"))

@@ -108,18 +108,26 @@ def packet(cpu, records, lost):
     return struct.pack("<IQQQQQQI", 0xC1FC1FC1, 0, size, size, begin, end, lost, cpu) + body
 
 
-def write_stream(path, cpu, records, lost, early):
+def write_stream(path, cpu, records, lost, early, cuts):
     """One packet; two if events were lost. LTTng counts them in the packet after whose last event they are missing."""
     half = len(records) // 2 if lost else 0
     with open(path, "wb") as stream:
+        for cut in cuts:
+            before = [one for one in records if one[0] < cut]
+            records = records[len(before):]
+            if before:
+                stream.write(packet(cpu, before, 0))
+        if not records:
+            return
         if half:
             stream.write(packet(cpu, records[:half], lost if early else 0))
         stream.write(packet(cpu, records[half:], lost))
 
 
-def write_trace(events, directory, environment=None, lost=0, offset_ns=0, early=False):
+def write_trace(events, directory, environment=None, lost=0, offset_ns=0, early=False, cuts=()):
     """Writes the events (dictionaries, in order of time) as a trace into `directory`, which is made. `lost`: events that the
-    tracer had to drop, after the last event of each stream, or in its middle if `early`. `offset_ns`: what the times of events count from."""
+    tracer had to drop, after the last event of each stream, or in its middle if `early`. `offset_ns`: what the times of events count from. `cuts`: times at which each
+    stream ends a packet; the next starts with its first event."""
     os.makedirs(directory)
     environment = {"domain": "kernel", "hostname": "synthetic", "tracer_name": "lttng-modules",
                    "tracer_major": 2, "tracer_minor": 13, "tracer_patchlevel": 9,
@@ -136,7 +144,7 @@ def write_trace(events, directory, environment=None, lost=0, offset_ns=0, early=
         for fragment in fragments:
             metadata.write(SEPARATOR + json.dumps(fragment).encode() + b"\n")
     for cpu, records in streams.items():
-        write_stream(os.path.join(directory, "channel_%d" % cpu), cpu, records, lost, early)
+        write_stream(os.path.join(directory, "channel_%d" % cpu), cpu, records, lost, early, cuts)
 
 
 def read_events(path):

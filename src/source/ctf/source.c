@@ -156,6 +156,26 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
                                        .packet = (uint64_t)cursor->packet};
 }
 
+static bool stream_each_packet(const struct lull_source_stream *base,
+                               void (*visit)(void *user, int64_t start_ns, int64_t end_ns),
+                               void *user)
+{
+    static const struct lull_clock_transform identity;
+    const unsigned both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    const GArray *packets = cursor->list.packets;
+    struct lull_clock_map map;
+    lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
+    for (uint32_t i = 0; i < packets->len; i++) {
+        const struct lull_packet *packet = &g_array_index(packets, struct lull_packet, i);
+        if ((packet->flags & (both | LULL_PACKET_OPEN_END)) != both) {
+            return false;
+        }
+        visit(user, lull_clock_map_own(&map, packet->start), lull_clock_map_own(&map, packet->end));
+    }
+    return true;
+}
+
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
@@ -172,6 +192,7 @@ static const struct lull_source_stream_ops stream_ops = {
     .visit = stream_visit,
     .visit_packet = stream_visit_packet,
     .cycles = stream_cycles,
+    .each_packet = stream_each_packet,
     .layout = stream_layout,
     .bytes = stream_bytes,
 };

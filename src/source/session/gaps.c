@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* When nothing was recorded on a host: between sessions that were recorded one after the other. */
+/* When nothing was recorded on a host: between sessions that were recorded one after the other, and while one was stopped. */
 #include <stdlib.h>
 
+#include "source/session/aside.h"
+#include "source/session/private.h"
 #include "source/session/streams.h"
 
 /* When a trace was recorded. */
@@ -88,14 +90,11 @@ static bool find_wanted(const struct span *spans, uint32_t n, bool *wanted)
 }
 
 /* Packets may start long before their first event, and end long after their last: what is known ends and starts with events. */
-void lull_session_find_gaps(struct lull_session *session, const bool *counted,
-                            struct lull_gaps *gaps)
+static void find_between(struct lull_session *session, const struct span *spans, uint32_t n_spans,
+                         struct lull_gaps *gaps)
 {
-    uint32_t n_spans;
     const uint32_t n_traces = lull_session_trace_count(session);
-    g_autofree struct span *spans = find_spans(session, counted, &n_spans);
     g_autofree bool *wanted = g_new0(bool, MAX(n_traces, 1));
-    *gaps = (struct lull_gaps){0};
     if (!find_wanted(spans, n_spans, wanted)) {
         return;
     }
@@ -119,6 +118,155 @@ void lull_session_find_gaps(struct lull_session *session, const bool *counted,
         is_gap = false;
         last_ns = MAX(last_ns, of.last_ns);
     }
+}
+
+/* ---- within a trace ---- */
+
+/* LTTng ends the packets of all streams when a session is stopped, and starts the next ones with the first events after it was
+ * started again; soon after that it dumps the state of the machine once more. An idle machine may leave such holes as well, but
+ * for the dump. The longest holes are looked at, of those that are long enough to matter. */
+enum { MOST_HOLES = 256 };
+#define SHORTEST_HOLE_NS 1000000
+#define DUMPED_WITHIN_NS 1000000000
+
+struct stretch {
+    int64_t start_ns, end_ns;
+};
+struct stretches {
+    LULL_VEC(struct stretch) all;
+};
+
+static const char *const switch_name[] = {"sched_switch", NULL};
+static const char *const dump_name[] = {"lttng_statedump_start", NULL};
+
+static void add_packet(void *user, int64_t start_ns, int64_t end_ns)
+{
+    struct stretches *packets = user;
+    lull_vec_push(&packets->all, ((struct stretch){start_ns, end_ns}));
+}
+
+static int stretch_by_start(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+    const int64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
+    return (x_ns < y_ns) - (x_ns > y_ns);
+}
+
+/* Of a trace: the times, on its own clock, in which none of its streams has a packet. */
+static void find_holes(const struct lull_session *session, uint32_t trace, struct stretches *holes)
+{
+    const struct lull_source *source = lull_session_trace_at(session, trace)->source;
+    struct stretches packets = {0};
+    bool is_known = true;
+    for (uint32_t i = 0; i < source->n_streams && is_known; i++) {
+        const struct lull_source_stream *stream = source->streams[i];
+        is_known =
+            stream->ops->each_packet && stream->ops->each_packet(stream, add_packet, &packets);
+    }
+    if (packets.all.count > 1 && is_known) {
+        qsort(packets.all.items, packets.all.count, sizeof *packets.all.items, stretch_by_start);
+        int64_t end_ns = packets.all.items[0].end_ns;
+        for (size_t i = 1; i < packets.all.count; i++) {
+            const struct stretch *packet = &packets.all.items[i];
+            if (end_ns < packet->start_ns && packet->start_ns - end_ns >= SHORTEST_HOLE_NS) {
+                lull_vec_push(&holes->all, ((struct stretch){end_ns, packet->start_ns}));
+            }
+            end_ns = MAX(end_ns, packet->end_ns);
+        }
+    }
+    lull_vec_free(&packets.all);
+    if (holes->all.count > MOST_HOLES) {
+        qsort(holes->all.items, holes->all.count, sizeof *holes->all.items, longest_first);
+        holes->all.count = MOST_HOLES;
+    }
+}
+
+/* Another trace with switches was recorded in that time, or a part of it. */
+static bool is_covered(const struct lull_session *session, const struct span *spans, uint32_t n,
+                       uint32_t number, const struct lull_gap *gap)
+{
+    uint32_t i = number;
+    while (i > 0 && spans[i - 1].host == gap->host) {
+        i--;
+    }
+    for (; i < n && spans[i].host == gap->host && spans[i].start_ns < gap->end_ns; i++) {
+        if (i != number && spans[i].end_ns > gap->start_ns &&
+            lull_session_trace_declares(session, spans[i].trace, switch_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_dumped_after(struct lull_session *session, uint32_t trace, int64_t time_ns)
+{
+    const struct lull_event *event;
+    lull_session_limit(session, time_ns, time_ns + DUMPED_WITHIN_NS);
+    while ((event = lull_session_read(session))) {
+        if (event->trace == trace) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_stops(struct lull_session *session, const struct span *spans, uint32_t n,
+                       struct lull_gaps *gaps)
+{
+    struct lull_session_aside aside;
+    bool is_aside = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t trace = spans[i].trace;
+        if (!lull_session_trace_declares(session, trace, switch_name) ||
+            !lull_session_trace_declares(session, trace, dump_name)) {
+            continue;
+        }
+        struct stretches holes = {0};
+        find_holes(session, trace, &holes);
+        for (size_t h = 0; h < holes.all.count; h++) {
+            const struct stretch *hole = &holes.all.items[h];
+            const struct lull_clock_transform *clock = lull_session_clock(session, spans[i].host);
+            const int64_t delta_ns = lull_session_trace_at(session, trace)->delta_ns;
+            const struct lull_gap gap = {spans[i].host,
+                                         lull_clock_join(clock, hole->start_ns, delta_ns),
+                                         lull_clock_join(clock, hole->end_ns, delta_ns)};
+            if (is_covered(session, spans, n, i, &gap)) {
+                continue;
+            }
+            if (!is_aside) {
+                is_aside = lull_session_put_aside(session, &aside);
+                if (!is_aside) {
+                    lull_vec_free(&holes.all);
+                    return; /* of what is live nothing is read ahead */
+                }
+                lull_session_subscribe(session, dump_name, NULL, 0, 0);
+            }
+            lull_session_select(session, (int32_t)gap.host, -1);
+            if (is_dumped_after(session, trace, gap.end_ns)) {
+                lull_vec_push(&gaps->all, gap);
+            }
+        }
+        lull_vec_free(&holes.all);
+    }
+    if (is_aside) {
+        lull_session_take_up(session, &aside);
+    }
+}
+
+void lull_session_find_gaps(struct lull_session *session, const bool *counted,
+                            struct lull_gaps *gaps)
+{
+    uint32_t n_spans;
+    g_autofree struct span *spans = find_spans(session, counted, &n_spans);
+    *gaps = (struct lull_gaps){0};
+    find_between(session, spans, n_spans, gaps);
+    find_stops(session, spans, n_spans, gaps);
     if (gaps->all.count > 1) {
         qsort(gaps->all.items, gaps->all.count, sizeof *gaps->all.items, by_start);
     }

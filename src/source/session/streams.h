@@ -58,7 +58,8 @@ struct lull_trace_events {
 void lull_session_trace_events(struct lull_session *session, const bool *wanted,
                                struct lull_trace_events *found);
 
-/* Nothing was recorded on the host from the last event of some sessions to the first of the next, on the joined clock. */
+/* Nothing was recorded on the host from the last event of some sessions to the first of the next, or while one was stopped, on the
+ * joined clock. */
 struct lull_gap {
     uint32_t host;
     int64_t start_ns, end_ns;
@@ -68,7 +69,7 @@ struct lull_gaps {
     LULL_VEC(struct lull_gap) all; /* by start; lull_vec_free() */
 };
 
-/* Finds the gaps between those traces of each host that are true in `counted` (NULL: between all). Rewinds, if there are any; of
+/* Finds the gaps of and between those traces of each host that are true in `counted` (NULL: of all). Rewinds, if there are any; of
  * live sessions it finds none. */
 void lull_session_find_gaps(struct lull_session *session, const bool *counted,
                             struct lull_gaps *gaps);

@@ -168,7 +168,7 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     g_string_printf(text, "%s (%s %%) is unknown: ", duration, percent);
     if (path->unrecorded_ns > 0) {
         lull_duration_format(path->unrecorded_ns, duration);
-        g_string_append_printf(text, "for %s nothing was recorded, between the traces of a host.",
+        g_string_append_printf(text, "for %s nothing was recorded: recording was stopped.",
                                duration);
     } else {
         g_string_append_printf(text, "%s.",

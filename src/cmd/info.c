@@ -38,6 +38,23 @@ static bool select_time(struct lull_info *info, const struct lull_args *args, GE
     return lull_args_apply(args, info->session, error);
 }
 
+static int by_host(const void *a, const void *b)
+{
+    const struct lull_gap *x = a, *y = b;
+    if (x->host != y->host) {
+        return x->host < y->host ? -1 : 1;
+    }
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static void find_gaps(struct lull_info *info)
+{
+    lull_session_find_gaps(info->session, NULL, &info->gaps);
+    if (info->gaps.all.count > 1) {
+        qsort(info->gaps.all.items, info->gaps.all.count, sizeof *info->gaps.all.items, by_host);
+    }
+}
+
 static void collect(struct lull_info *info, bool with_events)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);
@@ -52,6 +69,7 @@ static void collect(struct lull_info *info, bool with_events)
         lull_session_set_clock(info->session, i, &info->own[i]);
     }
     lull_session_first_events(info->session, info->first_ns);
+    find_gaps(info);
     info->containers = lull_containers_list(info->session);
     info->declared = g_new0(struct lull_declared *, n_hosts);
     for (uint32_t i = 0; i < n_hosts; i++) {
@@ -78,6 +96,7 @@ static void clear(struct lull_info *info)
         g_ptr_array_unref(info->containers);
     }
     g_free(info->first_ns);
+    lull_vec_free(&info->gaps.all);
     g_free(info->own);
     g_free(info->hides_idle);
     if (info->events) {
@@ -156,7 +175,8 @@ const struct lull_verb lull_verb_info = {
     .usage = "TRACE…",
     .description =
         "Shows each machine's traces: where they are, what recorded them, their clock, start, "
-        "end and size; the lost events and packets, and when they were lost; and for each "
+        "end and size; when recording was stopped in between; the lost events and packets, and when "
+        "they were lost; and for each "
         "question that Lull knows, whether the recorded events are sufficient, and which are "
         "missing.\n"
         "\n"
@@ -176,7 +196,7 @@ const struct lull_verb lull_verb_info = {
         "\n"
         " {\"version\": 1,\n"
         "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\", \"first_event_ns\",\n"
-        "      \"hides_idle\"}],\n"
+        "      \"gaps\": [{\"begin_ns\", \"end_ns\"}], \"hides_idle\"}],\n"
         "  \"recordings\": [{\"path\", \"host\", \"lull\", \"tracer\", \"reason\", \"purpose\",\n"
         "      \"filtered\", \"snapshot\", \"command\": [word, …], \"pid\",\n"
         "      \"exit_status\", \"signal\", \"begin_ns\", \"end_ns\", \"ended_by\",\n"

@@ -103,6 +103,14 @@ def check_scene(sessions, what, cuts=()):
         tap.ok(cpu["unknown_ns"] == LATER - 12 * MS + 2 * MS - early, f"time of the CPU that is unknown, {what}", cpu)
         notes = [[note for note in window("cputop", folder, *span)["notes"] if "nothing was recorded" in note] for span in ((), ("--end=+8ms",))]
         tap.ok(len(notes[0]) == 1 and "on “synthetic” for 59.99 s:" in notes[0][0] and not notes[1], f"for how long nothing was recorded, {what}", notes)
+        hosts = json.loads(ask("info", "--json", folder))["hosts"]
+        # That of disks counts here: of disks something was recorded.
+        gaps = [(12 * MS, LATER)] if len(sessions) < 3 else [(12 * MS, 30 * 10**9), (30 * 10**9 + 2 * MS, LATER)]
+        tap.ok([[(gap["begin_ns"], gap["end_ns"]) for gap in host["gaps"]] for host in hosts] == [gaps], f"info has when, {what}", hosts)
+        said = re.findall(r"^  stopped   (\d) times?; nothing was recorded|for (\S+ m?s), from 00:(\S+) to 00:(\S+)$", ask("info", folder), re.MULTILINE)
+        wanted = [("1", "", "", ""), ("", "59.99 s", "00:00.012000000", "01:00.000000000")] if len(gaps) == 1 else [
+            ("2", "", "", ""), ("", "29.99 s", "00:00.012000000", "00:30.000000000"), ("", "30.00 s", "00:30.002000000", "01:00.000000000")]
+        tap.ok(said == wanted, f"info says when, {what}", said)
         text = ask("critpath", "--tid=12", "--begin=+4ms", "--end=+60003ms", folder)
         tap.ok("is unknown: for 59.99 s nothing was recorded" in text and "not woken before its recording stopped; in futex 0x1000" in text,
                f"the path says so, {what}", text)
@@ -134,7 +142,7 @@ def check_idle(_):
     for what, (events, cuts) in scenes.items():
         with tempfile.TemporaryDirectory() as folder:
             jsonl_to_ctf.write_trace(sorted(events, key=lambda one: one["t"]), os.path.join(folder, "s"), cuts=cuts)
-            tap.ok(used(folder)["busy", 10] >= LATER - 3 * MS, f"who runs goes on, {what}", used(folder))
+            tap.ok(used(folder)["busy", 10] >= LATER - 3 * MS and "stopped" not in ask("info", folder), f"who runs goes on, {what}", used(folder))
 
 
 def check_lost(_):

@@ -8,6 +8,7 @@
 #include <lull/session.h>
 
 #include "analysis/questions.h"
+#include "source/session/streams.h"
 #include "view/view.h"
 
 struct lull_info {
@@ -17,6 +18,7 @@ struct lull_info {
     GPtrArray *containers;            /* lull_containers_list() */
     struct lull_declared **declared;  /* by host */
     int64_t *first_ns;                /* by host: its first event; INT64_MAX: none, or not known */
+    struct lull_gaps gaps;            /* by host, and then by start, on the host's own clock */
     struct lull_clock_transform *own; /* by host: its clock as it was recorded, not joined */
     bool *hides_idle; /* by host, see lull_model_hides_idle(); NULL: no host has traces of perf */
     int64_t
@@ -29,6 +31,9 @@ static inline bool lull_info_shows(const struct lull_info *info, uint32_t host)
 {
     return info->host < 0 || (uint32_t)info->host == host;
 }
+
+/* When nothing of the host was recorded, between its first event and its last, in order; *n: how often. */
+const struct lull_gap *lull_info_gaps(const struct lull_info *info, uint32_t host, size_t *n);
 
 /* A virtual machine that the recorder of a trace traced too, as texts of the session. */
 struct lull_info_guest {

@@ -35,6 +35,19 @@ static const char *host_name(const struct lull_info *info, uint32_t host)
     return lull_session_host(info->session, host)->name;
 }
 
+static struct json_object *json_gaps(const struct lull_info *info, uint32_t host)
+{
+    struct json_object *list = json_object_new_array();
+    size_t n;
+    const struct lull_gap *gaps = lull_info_gaps(info, host, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *object = json_object_new_object();
+        add_range(object, gaps[i].start_ns, gaps[i].end_ns);
+        json_object_array_add(list, object);
+    }
+    return list;
+}
+
 static struct json_object *json_hosts(const struct lull_info *info)
 {
     struct json_object *list = json_object_new_array();
@@ -57,6 +70,7 @@ static struct json_object *json_hosts(const struct lull_info *info)
         lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
         add_time(object, "first_event_ns", info->first_ns[host]);
+        add(object, "gaps", json_gaps(info, host));
         add(object, "hides_idle",
             json_object_new_boolean(info->hides_idle && info->hides_idle[host]));
         json_object_array_add(list, object);

@@ -6,6 +6,7 @@
 
 #include "answers/containers.h"
 #include "analysis/event_counts.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "view/info/info.h"
 #include "view/out.h"
@@ -108,6 +109,8 @@ static void print_times(struct lull_out *out, const struct lull_trace *trace, bo
     }
 }
 
+#define MOST_INTERVALS 12
+
 /* Packets may start long before there is an event in them. */
 static void print_first(struct lull_out *out, const struct lull_info *info, uint32_t host,
                         bool is_local)
@@ -139,6 +142,42 @@ static void print_first(struct lull_out *out, const struct lull_info *info, uint
         g_string_append_printf(text, ", %s on the joined clock", time);
     }
     print_field(out, "events", "%s", text->str);
+}
+
+const struct lull_gap *lull_info_gaps(const struct lull_info *info, uint32_t host, size_t *n)
+{
+    const struct lull_gap *gaps = info->gaps.all.items;
+    const size_t count = info->gaps.all.count;
+    const size_t first = LULL_LOWER_BOUND(i, count, gaps[i].host < host);
+    *n = LULL_LOWER_BOUND(i, count, gaps[i].host <= host) - first;
+    return gaps + first;
+}
+
+static void print_gap(struct lull_out *out, const struct lull_gap *gap, bool is_local)
+{
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], duration[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(gap->end_ns - gap->start_ns, duration);
+    lull_time_format_clock(gap->start_ns, is_local, start);
+    lull_time_format_clock(gap->end_ns, is_local, end);
+    lull_out_printf(out, "            for %s, from %s to %s\n", duration, start, end);
+}
+
+static void print_gaps(struct lull_out *out, const struct lull_info *info, uint32_t host,
+                       bool is_local)
+{
+    size_t n;
+    const struct lull_gap *gaps = lull_info_gaps(info, host, &n);
+    if (n == 0) {
+        return;
+    }
+    print_field(out, "stopped", "%zu time%s; nothing was recorded", n, plural(n));
+    for (size_t i = 0; i < MIN(n, MOST_INTERVALS); i++) {
+        print_gap(out, &gaps[i], is_local);
+    }
+    if (n > MOST_INTERVALS) {
+        lull_out_printf(out, "            and %zu more times (--json lists all)\n",
+                        n - MOST_INTERVALS);
+    }
 }
 
 /* The virtual machines that were recorded at the same time. */
@@ -194,8 +233,6 @@ static void append_lost(GString *text, uint64_t events, uint64_t packets)
                                plural(packets));
     }
 }
-
-#define MOST_INTERVALS 12
 
 static void print_interval(struct lull_out *out, const struct lull_loss *loss, bool is_local)
 {
@@ -290,6 +327,7 @@ static void print_host(struct lull_out *out, const struct lull_info *info, uint3
         print_trace(out, info, traces[i], style);
     }
     print_first(out, info, host, style->local_time);
+    print_gaps(out, info, host, style->local_time);
     print_containers(out, info, host, !style->unicode);
     if (info->hides_idle && info->hides_idle[host]) {
         print_field(out, "idle", "%s", "not seen: " LULL_HIDDEN_IDLE_CURE);

@@ -194,12 +194,13 @@ void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t
     add_link(graph, &link, to_line, time_ns);
 }
 
-/* The link into the point at that time, or LULL_NONE. */
+/* Of a line that may not exist. */
 static uint32_t find_line_point(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {
     return line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
 }
 
+/* The link into the point at that time, or LULL_NONE. */
 static uint32_t find_link(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {
     const uint32_t index = find_line_point(graph, line, time_ns);

@@ -232,8 +232,8 @@ void urings_event(struct lull_model *model, struct machine *machine, int32_t c, 
 
 /* machine_epoll.c */
 void epoll_free(struct watches *watches);
-/* epoll_ctl() did that (EPOLL_CTL_…) with the two. */
-/* The program calls `file` so when it is ready; NULL: not known, or as before. */
+/* epoll_ctl() did that (EPOLL_CTL_…) with the two. `data`: what the program calls `file` when it is ready; NULL: not known, or as
+ * before. */
 void epoll_controlled(struct lull_model *model, uint32_t epoll, uint32_t operation, uint32_t file,
                       const uint64_t *data);
 /* It watched that when the recording started. */

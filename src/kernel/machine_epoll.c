@@ -237,10 +237,15 @@ uint32_t epoll_label(struct lull_model *model, uint32_t epoll)
     return polled_alternatives(model, watch->files, watch->n);
 }
 
+static void add_ready(const struct lull_model *model, struct call *call, uint32_t number,
+                      uint64_t data)
+{
+    polled_add_file(call, number == LULL_NONE ? LULL_NONE : find_ready(model, number, data));
+}
+
 void epoll_ready(const struct lull_model *model, struct call *call, uint64_t data)
 {
-    const uint32_t number = number_of(model, call->file);
-    polled_add_file(call, number == LULL_NONE ? LULL_NONE : find_ready(model, number, data));
+    add_ready(model, call, number_of(model, call->file), data);
 }
 
 void epoll_ended(const struct lull_model *model, const struct call_class *call_class,
@@ -248,8 +253,9 @@ void epoll_ended(const struct lull_model *model, const struct call_class *call_c
 {
     const uint64_t n = ev->n_ready > 0 ? (uint64_t)ev->n_ready : 0;
     const uint32_t size = n ? (uint32_t)(ev->ready.length / n) : 0;
+    const uint32_t number = number_of(model, call->file);
     for (uint64_t i = 0; size >= 8 && i < n && call->polled.n <= LULL_POLLED_NAMED; i++) {
         const struct lull_text record = {ev->ready.data + i * size, size};
-        epoll_ready(model, call, calls_number_at(record, 0, 8, call_class->is_big_endian));
+        add_ready(model, call, number, calls_number_at(record, 0, 8, call_class->is_big_endian));
     }
 }

@@ -133,6 +133,18 @@ def restarted():
     return sorted((*first(), *second(), event(LATER + MS // 2, "lttng_statedump_start")), key=lambda one: one["t"])
 
 
+def check_other(_):
+    """Another session with switches hides that one was stopped, if it was recorded then."""
+    for what, end, is_hidden in (("ended before", 10 * MS, False), ("goes on", LATER + 5 * MS, True)):
+        other = [switch(t, IDLE, 0, IDLE) for t in (6 * MS, end)]
+        with tempfile.TemporaryDirectory() as folder:
+            jsonl_to_ctf.write_trace(restarted(), os.path.join(folder, "s"), cuts=(LATER,))
+            jsonl_to_ctf.write_trace([{**one, "pc": {"cpu_id": 1}} for one in other], os.path.join(folder, "t"))
+            host, = json.loads(ask("info", "--json", folder))["hosts"]
+            gaps = [(gap["begin_ns"], gap["end_ns"]) for gap in host["gaps"]]
+            tap.ok(gaps == ([] if is_hidden else [(12 * MS, LATER)]), f"another session {what}", gaps)
+
+
 def check_idle(_):
     """A machine that does nothing for a minute has no packets in that time either, if a timer ends them."""
     scenes = {"no dump": ([*first(), *second()], (LATER,)),
@@ -196,6 +208,7 @@ def check_real(folder):
 tap.run("one after the other", check_scene, (first(), second()), "one after the other")
 tap.run("another one in between", check_scene, (first(), between(), second()), "another one in between")
 tap.run("stopped and started again", check_scene, (restarted(),), "stopped and started again", (LATER,))
+tap.run("another session meanwhile", check_other, None)
 tap.run("idle", check_idle, None)
 tap.run("lost events", check_lost, None)
 tap.run("the view", check_view, None)

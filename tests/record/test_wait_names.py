@@ -142,19 +142,24 @@ def polled():
     return [socket.create_server(("127.0.0.1", 0)) for _ in range(4)], os.pipe(), os.pipe()[0]
 
 
+def a_pipe_and_a_server(tell, call, poll, server, reading, writing):
+    """Waits for them, one after the other."""
+    soon(os.write, writing, b"!")
+    tell(call, "a pipe")
+    poll.poll()
+    os.read(reading, 1)
+    soon(socket.create_connection, server.getsockname())
+    tell(call, address(server))
+    poll.poll()
+
+
 def ready_of_many(tell):
     """poll() names what became ready of six."""
     servers, (reading, writing), silent = polled()
     poll = select.poll()
     for one in (silent, *servers, reading):
         poll.register(one, select.POLLIN)
-    soon(os.write, writing, b"!")
-    tell("poll", "a pipe")
-    poll.poll()
-    os.read(reading, 1)
-    soon(socket.create_connection, servers[2].getsockname())
-    tell("poll", address(servers[2]))
-    poll.poll()
+    a_pipe_and_a_server(tell, "poll", poll, servers[2], reading, writing)
 
 
 def ready_of_set(tell):
@@ -200,13 +205,7 @@ def watches():
 def ready_of_watched(tell, watched=None):
     """epoll_wait() says by a number that the program has chosen what became ready."""
     poll, servers, reading, writing = watched or watches()
-    soon(os.write, writing, b"!")
-    tell("epoll_wait", "a pipe")
-    poll.poll()
-    os.read(reading, 1)
-    soon(socket.create_connection, servers[2].getsockname())
-    tell("epoll_wait", address(servers[2]))
-    poll.poll()
+    a_pipe_and_a_server(tell, "epoll_wait", poll, servers[2], reading, writing)
 
 
 def requests(tell):

@@ -9,6 +9,7 @@
 /* When a trace was recorded. */
 struct span {
     int64_t start_ns, end_ns; /* of its packets */
+    int64_t until_ns;         /* the latest end of the host's until then */
     uint32_t host, trace;
 };
 
@@ -30,14 +31,15 @@ static int by_start(const void *a, const void *b)
     return (x->host > y->host) - (x->host < y->host);
 }
 
-/* Of the traces that count, in order; `end_ns` becomes the latest of the host until then. */
+/* Of the traces that count, in order. */
 static struct span *find_spans(const struct lull_session *session, const bool *counted, uint32_t *n)
 {
     const uint32_t n_traces = lull_session_trace_count(session),
                    n_streams = lull_session_stream_count(session);
     struct span *spans = g_new(struct span, MAX(n_traces, 1));
     for (uint32_t i = 0; i < n_traces; i++) {
-        spans[i] = (struct span){INT64_MAX, INT64_MIN, lull_session_trace(session, i)->host, i};
+        spans[i] =
+            (struct span){INT64_MAX, INT64_MIN, INT64_MIN, lull_session_trace(session, i)->host, i};
     }
     for (uint32_t i = 0; i < n_streams; i++) {
         const struct lull_stream_info stream = lull_session_stream(session, i);
@@ -55,17 +57,17 @@ static struct span *find_spans(const struct lull_session *session, const bool *c
         }
     }
     qsort(spans, *n, sizeof *spans, by_host_and_start);
-    for (uint32_t i = 1; i < *n; i++) {
-        if (spans[i].host == spans[i - 1].host) {
-            spans[i].end_ns = MAX(spans[i].end_ns, spans[i - 1].end_ns);
-        }
+    for (uint32_t i = 0; i < *n; i++) {
+        const bool is_first = i == 0 || spans[i].host != spans[i - 1].host;
+        spans[i].until_ns =
+            is_first ? spans[i].end_ns : MAX(spans[i].end_ns, spans[i - 1].until_ns);
     }
     return spans;
 }
 
 static bool is_after_gap(const struct span *spans, uint32_t i)
 {
-    return i > 0 && spans[i].host == spans[i - 1].host && spans[i - 1].end_ns < spans[i].start_ns;
+    return i > 0 && spans[i].host == spans[i - 1].host && spans[i - 1].until_ns < spans[i].start_ns;
 }
 
 /* All traces of hosts that have a gap; false if none has. */
@@ -216,47 +218,58 @@ static bool is_dumped_after(struct lull_session *session, uint32_t trace, int64_
     return false;
 }
 
+struct stop {
+    struct lull_gap gap;
+    uint32_t trace;
+};
+struct stops {
+    LULL_VEC(struct stop) all;
+};
+
+/* Times in which a trace may have been stopped. */
+static void add_stops(const struct lull_session *session, const struct span *spans, uint32_t n,
+                      uint32_t number, struct stops *stops)
+{
+    const uint32_t trace = spans[number].trace, host = spans[number].host;
+    const struct lull_clock_transform *clock = lull_session_clock(session, host);
+    const int64_t delta_ns = lull_session_trace_at(session, trace)->delta_ns;
+    struct stretches holes = {0};
+    find_holes(session, trace, &holes);
+    for (size_t i = 0; i < holes.all.count; i++) {
+        const struct stretch *hole = &holes.all.items[i];
+        const struct lull_gap gap = {host, lull_clock_join(clock, hole->start_ns, delta_ns),
+                                     lull_clock_join(clock, hole->end_ns, delta_ns)};
+        if (!is_covered(session, spans, n, number, &gap)) {
+            lull_vec_push(&stops->all, ((struct stop){gap, trace}));
+        }
+    }
+    lull_vec_free(&holes.all);
+}
+
 static void find_stops(struct lull_session *session, const struct span *spans, uint32_t n,
                        struct lull_gaps *gaps)
 {
     struct lull_session_aside aside;
-    bool is_aside = false;
+    struct stops stops = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t trace = spans[i].trace;
-        if (!lull_session_trace_declares(session, trace, switch_name) ||
-            !lull_session_trace_declares(session, trace, dump_name)) {
-            continue;
+        if (lull_session_trace_declares(session, spans[i].trace, switch_name) &&
+            lull_session_trace_declares(session, spans[i].trace, dump_name)) {
+            add_stops(session, spans, n, i, &stops);
         }
-        struct stretches holes = {0};
-        find_holes(session, trace, &holes);
-        for (size_t h = 0; h < holes.all.count; h++) {
-            const struct stretch *hole = &holes.all.items[h];
-            const struct lull_clock_transform *clock = lull_session_clock(session, spans[i].host);
-            const int64_t delta_ns = lull_session_trace_at(session, trace)->delta_ns;
-            const struct lull_gap gap = {spans[i].host,
-                                         lull_clock_join(clock, hole->start_ns, delta_ns),
-                                         lull_clock_join(clock, hole->end_ns, delta_ns)};
-            if (is_covered(session, spans, n, i, &gap)) {
-                continue;
-            }
-            if (!is_aside) {
-                is_aside = lull_session_put_aside(session, &aside);
-                if (!is_aside) {
-                    lull_vec_free(&holes.all);
-                    return; /* of what is live nothing is read ahead */
-                }
-                lull_session_subscribe(session, dump_name, NULL, 0, 0);
-            }
-            lull_session_select(session, (int32_t)gap.host, -1);
-            if (is_dumped_after(session, trace, gap.end_ns)) {
-                lull_vec_push(&gaps->all, gap);
-            }
-        }
-        lull_vec_free(&holes.all);
     }
-    if (is_aside) {
+    /* Of what is live nothing is read ahead. */
+    if (stops.all.count && lull_session_put_aside(session, &aside)) {
+        lull_session_subscribe(session, dump_name, NULL, 0, 0);
+        for (size_t i = 0; i < stops.all.count; i++) {
+            const struct stop *stop = &stops.all.items[i];
+            lull_session_select(session, (int32_t)stop->gap.host, -1);
+            if (is_dumped_after(session, stop->trace, stop->gap.end_ns)) {
+                lull_vec_push(&gaps->all, stop->gap);
+            }
+        }
         lull_session_take_up(session, &aside);
     }
+    lull_vec_free(&stops.all);
 }
 
 void lull_session_find_gaps(struct lull_session *session, const bool *counted,

@@ -32,7 +32,7 @@ static inline bool lull_info_shows(const struct lull_info *info, uint32_t host)
     return info->host < 0 || (uint32_t)info->host == host;
 }
 
-/* When nothing of the host was recorded, between its first event and its last, in order; *n: how often. */
+/* When nothing of the host was recorded, between its first event and its last, in order; *n: how often. NULL: never. */
 const struct lull_gap *lull_info_gaps(const struct lull_info *info, uint32_t host, size_t *n);
 
 /* A virtual machine that the recorder of a trace traced too, as texts of the session. */

@@ -6,7 +6,6 @@
 
 #include "answers/containers.h"
 #include "analysis/event_counts.h"
-#include "base/search.h"
 #include "base/time.h"
 #include "view/info/info.h"
 #include "view/out.h"
@@ -142,15 +141,6 @@ static void print_first(struct lull_out *out, const struct lull_info *info, uint
         g_string_append_printf(text, ", %s on the joined clock", time);
     }
     print_field(out, "events", "%s", text->str);
-}
-
-const struct lull_gap *lull_info_gaps(const struct lull_info *info, uint32_t host, size_t *n)
-{
-    const struct lull_gap *gaps = info->gaps.all.items;
-    const size_t count = info->gaps.all.count;
-    const size_t first = LULL_LOWER_BOUND(i, count, gaps[i].host < host);
-    *n = LULL_LOWER_BOUND(i, count, gaps[i].host <= host) - first;
-    return gaps + first;
 }
 
 static void print_gap(struct lull_out *out, const struct lull_gap *gap, bool is_local)

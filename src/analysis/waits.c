@@ -44,7 +44,7 @@ static void waits_free(struct lull_analysis *analysis)
     g_string_free(waits->text, TRUE);
     lull_vec_free(&waits->waits);
     lull_vec_free(&waits->tasks);
-    lull_vec_free(&waits->faults);
+    lull_faults_free(&waits->faults);
     lull_map_free(&waits->by_path);
     lull_map_free(&waits->by_address);
     lull_slots_free(&waits->by_task);
@@ -111,36 +111,40 @@ static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *
     return number;
 }
 
-/* "page fault of /usr/bin/git": of a task that waits, in no call, until that page is read. LULL_NONE: it does not. */
-static uint32_t fault_object(struct waits *waits, const struct lull_state_fact *fact)
+/* Of a task that was BLOCKED. */
+static struct lull_wait_reason reason_of(const struct waits *waits,
+                                         const struct lull_state_fact *fact)
 {
-    const struct lull_model *model = waits->head.model;
-    const struct lull_wakeup *wakeup = fact->wakeup;
-    if (fact->task >= waits->faults.count || fact->syscall != LULL_NONE || !wakeup ||
-        wakeup->cause != LULL_CAUSE_DISK || wakeup->request == LULL_NONE) {
-        return LULL_NONE;
+    struct lull_wait_reason reason;
+    if (lull_wait_reason_is_stop(fact, &reason) ||
+        lull_wait_reason_is_freeze(waits->head.model, fact, &reason)) {
+        return reason;
     }
-    const struct fault_note *fault = &waits->faults.items[fact->task];
-    const uint32_t rwbs = lull_model_request(model, wakeup->request)->rwbs;
-    if (!(rwbs & LULL_RWBS_READ) || !lull_fault_explains(fault->time_ns, fact->start_ns, rwbs)) {
-        return LULL_NONE;
+    reason = lull_wait_reason_of(fact);
+    if (fact->syscall == LULL_NONE) {
+        lull_faults_explain(&waits->faults, waits->head.model, fact, &reason);
     }
-    if (fault->path != LULL_NONE) {
-        g_string_printf(waits->text, "page fault of %s", lull_model_label(model, fault->path));
-    } else {
-        g_string_printf(waits->text, "page fault of inode %" G_GUINT64_FORMAT, fault->inode);
-    }
-    return object_number(waits, waits->text->str);
+    return reason;
+}
+
+/* "page fault of /usr/bin/git": of a task that waits in no call. */
+static uint32_t imposed_object(struct waits *waits, const struct lull_wait_reason *reason)
+{
+    static const char article[] = "in a ";
+    g_string_truncate(waits->text, 0);
+    lull_wait_reason_append(waits->head.model, reason, NULL, waits->text);
+    const bool has_article = g_str_has_prefix(waits->text->str, article);
+    return object_number(waits, waits->text->str + (has_article ? sizeof article - 1 : 0));
 }
 
 /* What it waited for: what its call was for, else the page, the device, or the interrupt that ended it. */
-static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fact)
+static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fact,
+                          const struct lull_wait_reason *reason)
 {
     const struct lull_model *model = waits->head.model;
     const struct lull_wakeup *wakeup = fact->wakeup;
-    const struct lull_wait_reason reason = lull_wait_reason_of(fact);
-    const uint32_t object = call_object(waits, &reason);
-    const uint32_t named = object != LULL_NONE ? object : fault_object(waits, fact);
+    const uint32_t named =
+        reason->call == LULL_NONE ? imposed_object(waits, reason) : call_object(waits, reason);
     if (named != LULL_NONE) {
         return named;
     }
@@ -180,8 +184,9 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     key.cause = wakeup ? wakeup->cause : is_open ? CAUSE_NOT_ENDED : LULL_CAUSE_UNKNOWN;
     key.by = wakeup && wakeup->cause == LULL_CAUSE_TASK ? wakeup->task : LULL_NONE;
     key.letter = fact->letter ? fact->letter : '?';
-    key.call = fact->syscall;
-    key.object = object_of(waits, fact);
+    const struct lull_wait_reason reason = reason_of(waits, fact);
+    key.call = reason.call;
+    key.object = object_of(waits, fact, &reason);
     key.chain = waits->head.params->by_stack ? fact->chain : LULL_NONE;
     return key;
 }
@@ -261,7 +266,9 @@ static void count_task(struct task_sum *task, const struct lull_wait_key *key, i
 static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
 {
     enum { NOT_ASKED, IS_LATE, IS_NOT };
-    if (fact->state != LULL_STATE_BLOCKED || fact->syscall == LULL_NONE) {
+    struct lull_wait_reason stop;
+    if (fact->state != LULL_STATE_BLOCKED || fact->syscall == LULL_NONE ||
+        lull_wait_reason_is_stop(fact, &stop)) {
         return false;
     }
     uint32_t *is = lull_slots_at(&waits->calls, fact->syscall);
@@ -413,13 +420,7 @@ static void waits_syscall(void *user, const struct lull_syscall_fact *fact)
 static void waits_paging(void *user, const struct lull_paging_fact *fact)
 {
     struct waits *waits = user;
-    if (fact->step != LULL_PAGING_FILE) {
-        return;
-    }
-    while (waits->faults.count <= fact->task) {
-        lull_vec_push(&waits->faults, (struct fault_note){.time_ns = INT64_MIN});
-    }
-    waits->faults.items[fact->task] = (struct fault_note){fact->time_ns, fact->inode, fact->path};
+    lull_faults_paging(&waits->faults, fact);
 }
 
 static void waits_close(struct lull_analysis *analysis, int64_t end_ns)

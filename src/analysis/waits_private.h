@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/slots.h"
 #include "base/vec.h"
-#include "kernel/wait_reason.h"
+#include "kernel/faults.h"
 
 /* Causes besides those of waits that ended while a task was blocked: it still waits; it has no CPU,
  * as another took it, or since it was woken. */
@@ -33,13 +33,6 @@ struct task_sum {
     uint32_t recent[2]; /* its last waits, blocked and runnable: index in `waits` + 1; 0: none */
 };
 
-/* The page of a file that a task used last. */
-struct fault_note {
-    int64_t time_ns; /* INT64_MIN: none */
-    uint64_t inode;
-    uint32_t path; /* label, or LULL_NONE */
-};
-
 /* A wait in a call that has not ended yet. */
 struct late_wait {
     struct lull_wait_key key;
@@ -61,8 +54,8 @@ struct waits {
     struct lull_map by_path;    /* label, or that of a datagram socket's → index in `objects` */
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
-    struct lull_slots by_task;          /* → index in `tasks` + 1 */
-    LULL_VEC(struct fault_note) faults; /* by task */
+    struct lull_slots by_task; /* → index in `tasks` + 1 */
+    struct lull_faults faults;
     struct lull_turns *turns;
     LULL_VEC(struct late_wait) late;
     uint32_t free_late;      /* a place in `late` that is free, or LULL_NONE */

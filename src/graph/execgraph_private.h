@@ -12,6 +12,7 @@
 #include "clock/match.h"
 #include "clock/tcp_waits.h"
 #include "kernel/kills.h"
+#include "kernel/faults.h"
 #include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
@@ -55,7 +56,6 @@ struct wait_note {
     int64_t polled_ns;
     /* Label of its last call, if that failed because it would never have ended; or LULL_NONE. */
     uint32_t refused;
-    bool has_calls;      /* calls of the task are recorded */
     uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
     bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
     int64_t
@@ -122,17 +122,12 @@ struct host_notes {
         steal_ns; /* so long its hypervisor ran others on its CPUs, in its recordings; 0: never, or not known */
     int64_t lost_ns; /* until when events were lost, at the latest; INT64_MIN: none were */
     bool has_calls;  /* of some task */
-    bool has_faults; /* in files, of some task */
 };
 
 /* What a task needs of memory. */
 struct paging_note {
-    int64_t fault_ns;   /* it used a page of a file last; INT64_MIN: never */
     int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
-    int64_t group_ns;   /* when memory of its control group had been freed last; INT64_MIN: never */
-    uint64_t inode;
-    uint32_t path;   /* label of what that file is called, or LULL_NONE */
-    int64_t dump_ns; /* since when its core is dumped; INT64_MAX: it is not */
+    int64_t dump_ns;    /* since when its core is dumped; INT64_MAX: it is not */
 };
 
 /* The last time in which a virtual CPU did not run though it was awake, and its guest's CPU was idle. */
@@ -192,6 +187,7 @@ struct lull_execgraph {
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
+    struct lull_faults faults;
     LULL_VEC(struct move_note) moves;
     struct lull_vcpu_track *vcpus;         /* NULL: no guest's clock is joined with its host's */
     struct lull_raises *raises;            /* NULL: likewise */
@@ -259,16 +255,6 @@ void lull_hypervisor_woken(struct lull_execgraph *eg, const struct lull_state_fa
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 void lull_modes_free(struct lull_execgraph *eg);
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact);
-/* Which fault a task is in that waits from start_ns on for what a request reads from a disk; of a file, which one. */
-enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint32_t rwbs, struct lull_wait_reason *reason);
-/* Whether a task that waits from start_ns on, not for a disk, does so for a page of a file: it may be another program
- * that provides it. */
-bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           struct lull_wait_reason *reason);
-/* Whether a sleep that starts then, in no call, is what the kernel does to tasks of a control group that has more memory
- * than memory.high. */
-bool lull_modes_above_high(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns);
 /* Whether most of that time memory is freed for the task. */
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns);

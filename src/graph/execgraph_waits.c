@@ -23,41 +23,6 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
     return &eg->last_waits.items[task];
 }
 
-/* Whoever provides pages of another program by userfaultfd(2) wakes who used one. */
-static bool is_of_userfaultfd(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup)
-{
-    return wakeup->cause == LULL_CAUSE_TASK &&
-           lull_wait_file_is(eg->model, wakeup->file, "a userfaultfd");
-}
-
-/* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
- * of a file that it has mapped, or in swap. Or it has too much memory. */
-static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
-                                struct lull_wait_reason *reason)
-{
-    const struct lull_wakeup *wakeup = fact->wakeup;
-    /* Before it returns to user space, the kernel has it free memory of its group, and then sleep so that no signal
-     * but a deadly one ends it. */
-    if (wakeup && wakeup->cause == LULL_CAUSE_TIMER && fact->letter == 'D' &&
-        lull_modes_above_high(eg, fact->task, fact->start_ns)) {
-        return LULL_FAULT_HIGH;
-    }
-    if (fact->task >= eg->last_waits.count || !eg->last_waits.items[fact->task].has_calls) {
-        return LULL_FAULT_NONE;
-    }
-    if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
-        const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
-        return rwbs & LULL_RWBS_READ
-                   ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, reason)
-                   : LULL_FAULT_NONE;
-    }
-    if (wakeup && is_of_userfaultfd(eg, wakeup)) {
-        return LULL_FAULT_ANY;
-    }
-    return lull_modes_file_fault(eg, fact->task, fact->start_ns, reason) ? LULL_FAULT_FILE
-                                                                         : LULL_FAULT_NONE;
-}
-
 enum { EDEADLK_ = 35 };
 
 /* A task that runs for more than one part in so many of the time that it tried before does not only try again. */
@@ -159,9 +124,9 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
 static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
 {
     struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
-    const enum lull_fault fault = fault_of(eg, fact, &reason);
-    reason.fault = (uint8_t)fault;
-    return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
+    return lull_faults_explain(&eg->faults, eg->model, fact, &reason)
+               ? lull_wait_reasons_add(&eg->reasons, &reason)
+               : LULL_NONE;
 }
 
 /* A wait in io_uring_enter() is over, as is known when the call returns or waits again, at until_ns: says for which
@@ -409,7 +374,6 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     if (!fact->is_open) {
         last->refused = fact->has_ret && fact->error == EDEADLK_ ? fact->name : LULL_NONE;
     }
-    last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
     if (G_UNLIKELY(last->evidence != LULL_NONE)) {
         end_wait(eg, fact, last);
     }

@@ -179,25 +179,19 @@ void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *p
 
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact)
 {
+    lull_faults_paging(&eg->faults, fact);
     while (eg->paging.count <= fact->task) {
-        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, INT64_MIN, 0,
-                                                        LULL_NONE, INT64_MAX});
+        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MAX});
         memset(lull_vec_add(&eg->reclaims), 0, sizeof *eg->reclaims.items);
     }
     struct paging_note *note = &eg->paging.items[fact->task];
     switch (fact->step) {
     case LULL_PAGING_FILE:
-        lull_execgraph_host(eg, fact->host)->has_faults = true;
-        note->fault_ns = fact->time_ns;
-        note->inode = fact->inode;
-        note->path = fact->path;
         break;
     case LULL_PAGING_RECLAIM_START:
         note->reclaim_ns = fact->time_ns;
         break;
     case LULL_PAGING_GROUP_RECLAIM_END:
-        note->group_ns = fact->time_ns;
-        /* fall through */
     case LULL_PAGING_RECLAIM_END:
         if (note->reclaim_ns != INT64_MIN) {
             lull_spans_add(&eg->reclaims.items[fact->task], note->reclaim_ns, fact->time_ns, 0);
@@ -208,48 +202,6 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
         note->dump_ns = MIN(note->dump_ns, fact->time_ns);
         break;
     }
-}
-
-static void take_file(const struct paging_note *note, struct lull_wait_reason *reason)
-{
-    reason->address = note->inode;
-    reason->path = note->path;
-}
-
-enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint32_t rwbs, struct lull_wait_reason *reason)
-{
-    /* Only for files the kernel reads ahead, or where their blocks are. */
-    const bool is_file = rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META);
-    const uint32_t host = lull_model_task(eg->model, task)->host;
-    if (host >= eg->hosts.count || !eg->hosts.items[host].has_faults) {
-        return LULL_FAULT_ANY;
-    }
-    if (task < eg->paging.count &&
-        lull_fault_explains(eg->paging.items[task].fault_ns, start_ns, rwbs)) {
-        take_file(&eg->paging.items[task], reason);
-        return LULL_FAULT_FILE;
-    }
-    return is_file ? LULL_FAULT_FILE : LULL_FAULT_SWAP;
-}
-
-bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           struct lull_wait_reason *reason)
-{
-    enum { SOON_NS = 100000 }; /* whoever provides the page is asked for it right away */
-    if (task >= eg->paging.count || eg->paging.items[task].fault_ns == INT64_MIN ||
-        start_ns - eg->paging.items[task].fault_ns >= SOON_NS) {
-        return false;
-    }
-    take_file(&eg->paging.items[task], reason);
-    return true;
-}
-
-bool lull_modes_above_high(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns)
-{
-    enum { AT_ONCE_NS = 1000000 }; /* it computes how long to sleep, and does */
-    return task < eg->paging.count && eg->paging.items[task].group_ns != INT64_MIN &&
-           start_ns - eg->paging.items[task].group_ns < AT_ONCE_NS;
 }
 
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
@@ -275,4 +227,5 @@ void lull_modes_free(struct lull_execgraph *eg)
     }
     lull_vec_free(&eg->reclaims);
     lull_vec_free(&eg->paging);
+    lull_faults_free(&eg->faults);
 }

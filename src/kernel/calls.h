@@ -13,6 +13,7 @@ enum call_effect {
     CALL_NOTHING,
     CALL_USE,               /* names the descriptor */
     CALL_MAKE,              /* returns a new descriptor */
+    CALL_MAKE_QUEUE,        /* the same, of a message queue */
     CALL_MAKE_OR_CHANGE,    /* the same, if it was given -1 */
     CALL_MAKE_UNLESS_FLAGS, /* the same, if flags are 0 */
     CALL_BPF,               /* the same, for some commands */

@@ -369,15 +369,6 @@ enum lull_rwbs {
     LULL_RWBS_PREFLUSH = 1 << 10,
 };
 
-/* Whether a task that uses a page of a file at fault_ns, and waits from start_ns on, in no call, for what is read from a disk,
- * waits for that page; rwbs: of the request. What is read ahead, or says where a file lies, may take the kernel longer. */
-static inline bool lull_fault_explains(int64_t fault_ns, int64_t start_ns, uint32_t rwbs)
-{
-    enum { AT_ONCE_NS = 1000000 };
-    return fault_ns != INT64_MIN &&
-           (rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META) || start_ns - fault_ns < AT_ONCE_NS);
-}
-
 enum lull_tcp_fact_kind {
     LULL_TCP_FACT_DATA,   /* was sent again */
     LULL_TCP_FACT_SYN,    /* was sent again, or is answered after that */

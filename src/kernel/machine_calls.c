@@ -380,6 +380,7 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
     }
     REPORT(model, syscall, &fact);
     if (number != LULL_NONE) {
+        known->makes_calls = true;
         free_call(model, task);
     }
 }

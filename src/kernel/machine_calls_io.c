@@ -294,23 +294,36 @@ static void name_by_address(struct ended *e, uint32_t file, int32_t family, cons
     }
 }
 
+static void make_named(struct ended *e, uint32_t path)
+{
+    const int32_t fd = returned_fd(e);
+    if (fd >= 0) {
+        e->io->fd = fd;
+        e->io->file =
+            files_open(e->model, e->task, e->t, fd, path, e->kind->file_type, wants_cloexec(e));
+    }
+}
+
+/* Nothing can be opened by the path "" (path_resolution(7)): the tracer could not read it. */
+static bool has_path(const struct ended *e)
+{
+    return has(e, CALL_ARG_PATH) && e->call->path->len;
+}
+
 static void make(struct ended *e)
 {
-    int32_t fd = returned_fd(e);
-    uint32_t path = LULL_NONE;
-    if (fd < 0) {
-        return;
+    const char *name = e->kind->file_name;
+    const char *path = !name || *name ? name : has_path(e) ? e->call->path->str : NULL;
+    make_named(e, path ? model_label(e->model, path) : LULL_NONE);
+}
+
+/* The kernel is given the name of a message queue without its slash (mq_open(3)), which the link in /proc has. */
+static void make_queue(struct ended *e)
+{
+    if (has_path(e)) {
+        g_string_printf(e->model->scratch, "/%s", e->call->path->str);
     }
-    if (e->kind->file_name && *e->kind->file_name) {
-        path = model_label(e->model, e->kind->file_name);
-    }
-    /* Nothing can be opened by the path "" (path_resolution(7)): the tracer could not read it. */
-    else if (e->kind->file_name && has(e, CALL_ARG_PATH) && e->call->path->len) {
-        path = model_label(e->model, e->call->path->str);
-    }
-    e->io->fd = fd;
-    e->io->file =
-        files_open(e->model, e->task, e->t, fd, path, e->kind->file_type, wants_cloexec(e));
+    make_named(e, has_path(e) ? model_label(e->model, e->model->scratch->str) : LULL_NONE);
 }
 
 static void make_or_change(struct ended *e)
@@ -503,15 +516,22 @@ static void control(struct ended *e)
     }
 }
 
-/* Python, for one, sets the flag so. Some architectures have other numbers for the same. */
+/* Python, for one, sets the flag so; terminals come from openpty(3). Some architectures have other numbers for the same. */
 static void control_device(struct ended *e)
 {
-    static const uint32_t set[] = {0x5451, 0x6601, 0x20006601};   /* FIOCLEX of asm/ioctls.h */
-    static const uint32_t clear[] = {0x5450, 0x6602, 0x20006602}; /* FIONCLEX */
+    static const uint32_t set[] = {0x5451, 0x6601, 0x20006601};      /* FIOCLEX of asm/ioctls.h */
+    static const uint32_t clear[] = {0x5450, 0x6602, 0x20006602};    /* FIONCLEX */
+    static const uint32_t peer[] = {0x5441, 0x20005441, 0x20007489}; /* TIOCGPTPEER */
     use(e);
     for (size_t i = 0; has(e, CALL_ARG_COMMAND) && succeeded(e) && i < G_N_ELEMENTS(set); i++) {
-        if (e->call->args.command == set[i] || e->call->args.command == clear[i]) {
-            files_set_cloexec(e->model, e->task, e->io->fd, e->call->args.command == set[i]);
+        const uint32_t command = e->call->args.command;
+        if (command == set[i] || command == clear[i]) {
+            files_set_cloexec(e->model, e->task, e->io->fd, command == set[i]);
+        } else if (command == peer[i]) {
+            const bool is_cloexec =
+                has(e, CALL_ARG_ARGUMENT) && (e->call->args.argument & arch_of(e)->o_cloexec);
+            files_open(e->model, e->task, e->t, returned_fd(e), model_label(e->model, "terminal"),
+                       LULL_FILE_OTHER, is_cloexec);
         }
     }
 }
@@ -602,6 +622,7 @@ static void unshare_files(struct ended *e)
 static void (*const effects[CALL_EFFECT_COUNT])(struct ended *) = {
     [CALL_USE] = use,
     [CALL_MAKE] = make,
+    [CALL_MAKE_QUEUE] = make_queue,
     [CALL_MAKE_OR_CHANGE] = make_or_change,
     [CALL_MAKE_UNLESS_FLAGS] = make_unless_flags,
     [CALL_BPF] = bpf,

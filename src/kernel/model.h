@@ -103,6 +103,8 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
 /* How the process of a task was called last, with its arguments, quoted where a shell needs it; NULL:
  * not recorded. */
 const char *lull_model_command(const struct lull_model *model, uint32_t task);
+/* Whether the task makes system calls, and they are recorded: one was, from its start to its end. */
+bool lull_model_makes_calls(const struct lull_model *model, uint32_t task);
 /* Name of the task at that time: the last it was known to have up to then, else the first known;
  * never NULL. */
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);

@@ -287,9 +287,10 @@ struct task {
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     char letter;             /* of struct lull_state_fact */
     bool is_dumped;          /* a state dump that was read by itself names it */
-    bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
-    bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
-    struct {         /* its last call, until it starts another */
+    bool is_partial;  /* it has left a CPU without being seen to: where it is now is not known */
+    bool makes_calls; /* one has ended that was seen to start: others would be seen, too */
+    bool is_compat;   /* its system calls are of 32 bits, though their events do not say so */
+    struct {          /* its last call, until it starts another */
         uint8_t reported; /* enum call_telling, how its end was; 0: there is none */
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */

@@ -96,6 +96,11 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
     return &model->tasks.items[task].public;
 }
 
+bool lull_model_makes_calls(const struct lull_model *model, uint32_t task)
+{
+    return model->tasks.items[task].makes_calls;
+}
+
 /* Of a task that no event has named, as far as it is known: a tid that is used again meant another
  * task when the tracer saved its name. */
 static const char *saved_name(const struct lull_model *model, uint32_t number)

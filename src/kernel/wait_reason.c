@@ -176,6 +176,7 @@ static const struct {
     {"anon_inode:[userfaultfd]", LULL_WAIT_EVENT, "a userfaultfd"},
     {"pidfd", LULL_WAIT_EVENT, "a pidfd"},
     {"anon_inode:[pidfd]", LULL_WAIT_EVENT, "a pidfd"},
+    {"terminal", LULL_WAIT_FILE, "a terminal"},
     {"eventpoll", LULL_WAIT_EVENT, ""},
     {"anon_inode:[eventpoll]", LULL_WAIT_EVENT, ""},
     {"io_uring", LULL_WAIT_EVENT, ""},

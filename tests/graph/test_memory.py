@@ -59,6 +59,14 @@ class Machine:
         self.event(f'syscall_exit_{name}', {'ret': 0})
 
 
+def in_waits(folder, *more):
+    """What `lull waits` says of the task: object → [its calls, ms]."""
+    done = subprocess.run([os.environ['LULL'], 'waits', '--json', '--limit', '0', '--tid', str(TASK), *more, folder], capture_output=True, text=True,
+                          encoding='utf-8', check=False)
+    rows = json.loads(done.stdout)['windows'][0]['tables']['waits']
+    return {row['object']: [row['call'], row['total_ns'] / MS] for row in rows if row['state'] != 'R'}
+
+
 def script(machine):
     machine.switch(0, TASK, 0)
     machine.call('getppid')
@@ -128,6 +136,8 @@ def check_limits(folder):
     high = [s for s in waits if 'as its control group is above memory.high' in (s['detail'] or '')]
     tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in high] == [8, 9] and all(s['reason']['kind'] == 'memory' and s['cause'] == 'timer' for s in high) and
            all(not s['reason'] or s['reason']['kind'] != 'memory' for s in waits if s not in high), 'twice as its group is above memory.high', waits)
+    said = in_waits(folder)
+    tap.ok(said.get('as its control group is above memory.high') == [None, 8 + 9], 'waits says so, too', said)
 
 
 def check_threads(folder):
@@ -185,6 +195,42 @@ def check_provided(folder):
     done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
     kinds = [wait['reason'] and wait['reason']['kind'] for wait in sorted(json.loads(done.stdout)['waits'], key=lambda wait: wait['begin_ns'])]
     tap.ok(kinds == ['fault', None], 'who provides a page by userfaultfd ends a page fault', json.loads(done.stdout)['waits'])
+    said = in_waits(folder)
+    tap.ok(said == {'page fault': [None, 3], None: [None, 3]}, 'waits says so, too', said)
+
+
+def check_held(folder):
+    """In its read the task is stopped, traced, and frozen with its control group, and another ends that: the read has nothing to do with it."""
+    machine = Machine()
+    machine.others = {200: 'other'}
+    freeze = '/sys/fs/cgroup/some/cgroup.freeze'
+    machine.switch(0, 200, 0)
+    machine.event('syscall_entry_openat', {'filename': freeze, 'flags': 1}, 200)
+    machine.event('syscall_exit_openat', {'ret': 7}, 200)
+    machine.switch(200, TASK, 1)
+    machine.call('getppid')
+    machine.event('syscall_entry_read', {'fd': 1, 'count': 5})
+    for state, ms, call in ((4, 3, 'kill'), (8, 4, 'ptrace'), (1, 5, 'getppid')):
+        machine.switch(TASK, 200, state)
+        machine.passes(ms)
+        machine.event(f'syscall_entry_{call}', {}, 200)
+        machine.event('sched_waking', {'comm': 'worker', 'tid': TASK, 'prio': 20, 'target_cpu': 0}, 200)
+        machine.event(f'syscall_exit_{call}', {'ret': 0}, 200)
+        machine.switch(200, TASK, 1)
+        machine.passes(1)
+    machine.event('syscall_exit_read', {'ret': 5})
+    machine.switch(TASK, 200, 2)
+    machine.passes(6)
+    machine.event('syscall_entry_write', {'fd': 7, 'count': 1}, 200)
+    machine.event('sched_waking', {'comm': 'worker', 'tid': TASK, 'prio': 20, 'target_cpu': 0}, 200)
+    machine.event('syscall_exit_write', {'ret': 1}, 200)
+    machine.switch(200, TASK, 1)
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    said = in_waits(folder)
+    tap.ok(said == {'stopped by a signal': [None, 3], 'stopped by a debugger': [None, 4], 'descriptor 1': ['read', 5], f'frozen by {freeze}': [None, 6]},
+           'waits says what held a task', said)
 
 
 def check_names(folder):
@@ -210,7 +256,8 @@ def check_names(folder):
     tap.ok(objects == ['/usr/lib/new.so', '/usr/bin/program', f'inode {INODE}', f'inode {INODE + 2}'], 'files in memory have their paths', waits)
     done = subprocess.run([os.environ['LULL'], 'waits', '--json', '--state', 'D', folder], capture_output=True, text=True, encoding='utf-8', check=False)
     rows = json.loads(done.stdout)['windows'][0]['tables']['waits']
-    tap.ok(sorted((row['object'], row['total_ns'] / MS) for row in rows) == sorted((f'page fault of {name}', 5) for name in objects),
+    wanted = [f'page fault of {name}' if name[0] == '/' else f'page fault of a mapped file, {name}' for name in objects]
+    tap.ok(sorted((row['object'], row['total_ns'] / MS) for row in rows) == sorted((name, 5) for name in wanted),
            'waits says so, too', rows)
     tap.ok('in a page fault of /usr/lib/new.so' in waits[0]['detail'] and waits[0]['reason']['kind'] == 'fault', 'and a page fault says so', waits[0])
 
@@ -220,6 +267,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_provided(os.path.join(folder, 'provided'))
     check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))
+    check_held(os.path.join(folder, 'held'))
     made = Machine()
     script(made)
     jsonl_to_ctf.write_trace(made.events, os.path.join(folder, 'trace'), {'hostname': 'm'}, offset_ns=START)
@@ -237,6 +285,9 @@ with tempfile.TemporaryDirectory() as folder:
            and file['reason']['kind'] == 'fault', 'for a page of a file', file)
     tap.ok('in a page fault of memory in swap' in swap['detail'] and 'freed' not in swap['detail'], 'for a page in swap', swap)
     tap.ok(f'in a page fault of a mapped file, inode {INODE + 1}' in ahead['detail'], 'for pages of a file that is read ahead', ahead)
+    said = in_waits(os.path.join(folder, 'trace'))
+    tap.ok({name: said.get(f'page fault of {name}') for name in (f'a mapped file, inode {INODE}', 'memory in swap', f'a mapped file, inode {INODE + 1}')} ==
+           {f'a mapped file, inode {INODE}': [None, 5], 'memory in swap': [None, 6], f'a mapped file, inode {INODE + 1}': [None, 7]}, 'waits says so, too', said)
     text = subprocess.run(arguments, capture_output=True, text=True, encoding='utf-8', check=False).stdout
     tap.ok('in memory reclaim' in text and 'worker: blocked on a timer: hrtimer, in write, while memory is freed for it' in text,
            'the first screen says so', text)

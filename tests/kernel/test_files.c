@@ -38,6 +38,33 @@ static void test_unread_path(struct fixture *f, gconstpointer data)
               "10: open 220..230 = 5 open fd 5=disk,?,230\n");
 }
 
+/* mq_open(3): "somename" is what the kernel gets of "/somename", which is what /proc shows. The other end of a
+ * terminal is made by a command of ioctl (TIOCGPTPEER, ioctl_tty(2)), with flags as open() has them. */
+static void test_queue_and_terminal(struct fixture *f, gconstpointer data)
+{
+    CALL(100, mq_open, 4, ARG(path), .path = "jobs");
+    CALL(120, mq_open, 5, 0);
+    CALL(140, mq_open, -2, ARG(path), .path = "none");
+    open_file(f, 160, 6, "/dev/ptmx", 0);
+    g_string_truncate(f->seen, 0);
+    CALL(180, ioctl, 7, ARG(fd) | ARG(command) | ARG(argument), .fd = 6, .command = 0x5441,
+         .argument = 2);
+    CALL(200, ioctl, 8, ARG(fd) | ARG(command) | ARG(argument), .fd = 6, .command = 0x5441,
+         .argument = O_CLOEXEC_X86);
+    CALL(220, ioctl, -5, ARG(fd) | ARG(command), .fd = 6, .command = 0x5441);
+    CALL(240, ioctl, 9, ARG(fd) | ARG(command), .fd = 6, .command = 0x5442);
+    g_string_truncate(f->seen, 0);
+    for (int fd = 4; fd < 10; fd++) {
+        read_file(f, 300 + 20 * fd, fd, 1);
+    }
+    expect(f, "10: read 380..390 = 1 read fd 4=other,/jobs,cloexec,110 wants 100 moved 1\n"
+              "10: read 400..410 = 1 read fd 5=other,?,cloexec,130 wants 100 moved 1\n"
+              "10: read 420..430 = 1 read fd 6=disk,/dev/ptmx,170 wants 100 moved 1\n"
+              "10: read 440..450 = 1 read fd 7=other,terminal,190 wants 100 moved 1\n"
+              "10: read 460..470 = 1 read fd 8=other,terminal,cloexec,210 wants 100 moved 1\n"
+              "10: read 480..490 = 1 read fd 9=unknown,?,before wants 100 moved 1\n");
+}
+
 /* Calls that make a descriptor without a path. */
 static void test_make(struct fixture *f, gconstpointer data)
 {
@@ -504,6 +531,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     TEST("open", test_open);
     TEST("unread-path", test_unread_path);
+    TEST("queue-and-terminal", test_queue_and_terminal);
     TEST("make", test_make);
     TEST("pairs", test_pairs);
     TEST("sockets", test_sockets);

@@ -111,6 +111,24 @@ def queue(tell):
     LIBC.msgctl(number, 0, None)
 
 
+def queue_by_name(tell):
+    """The call is given the name without its slash; mq_overview(7), and /proc, have one."""
+    name = f"/lull-{os.getpid()}"
+    number = LIBC.mq_open(name.encode(), os.O_RDWR | os.O_CREAT, 0o600, struct.pack("8q", 0, 2, 16, *[0] * 5))
+    soon(LIBC.mq_timedsend, number, b"hello", ctypes.c_size_t(5), 0, None)
+    tell("mq_timedreceive", name)
+    LIBC.mq_timedreceive(number, ctypes.create_string_buffer(16), ctypes.c_size_t(16), None, None)
+    LIBC.mq_unlink(name.encode())
+
+
+def types(tell):
+    """Into a terminal: openpty() opens its other end by no path."""
+    typed, screen = os.openpty()
+    soon(os.write, typed, b"hello\n")
+    tell("read", "a terminal")
+    os.read(screen, 16)
+
+
 def polls(tell):
     reading, writing = os.pipe()
     poll = select.epoll()
@@ -240,7 +258,7 @@ def shrinks(tell):
     os.rmdir(os.path.dirname(path))
 
 
-KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, polls, polls_two, ready_of_many, ready_of_set,
+KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, queue_by_name, types, polls, polls_two, ready_of_many, ready_of_set,
          polls_in_vain, selects_in_vain, ready_of_watched, requests, shrinks)
 
 

@@ -28,6 +28,7 @@ static const struct {
     {SYS_creat, LULL_NAMES_OPEN_FIRST},
 #endif
     {SYS_openat, LULL_NAMES_OPEN_SECOND},
+    {SYS_mq_open, LULL_NAMES_OPEN_FIRST},
     {SYS_execve, LULL_NAMES_PATH_FIRST},
 #ifdef SYS_openat2
     {SYS_openat2, LULL_NAMES_OPEN_SECOND},

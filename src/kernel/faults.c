@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/faults.h"
+
+void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact)
+{
+    if (fact->step != LULL_PAGING_FILE && fact->step != LULL_PAGING_GROUP_RECLAIM_END) {
+        return;
+    }
+    while (faults->tasks.count <= fact->task) {
+        lull_vec_push(&faults->tasks, (struct lull_fault_note){INT64_MIN, INT64_MIN, 0, LULL_NONE});
+    }
+    struct lull_fault_note *note = &faults->tasks.items[fact->task];
+    if (fact->step == LULL_PAGING_GROUP_RECLAIM_END) {
+        note->group_ns = fact->time_ns;
+        return;
+    }
+    while (faults->hosts.count <= fact->host) {
+        lull_vec_push(&faults->hosts, false);
+    }
+    faults->hosts.items[fact->host] = true;
+    note->fault_ns = fact->time_ns;
+    note->inode = fact->inode;
+    note->path = fact->path;
+}
+
+void lull_faults_free(struct lull_faults *faults)
+{
+    lull_vec_free(&faults->tasks);
+    lull_vec_free(&faults->hosts);
+}
+
+static enum lull_fault of_file(const struct lull_fault_note *note, struct lull_wait_reason *reason)
+{
+    reason->address = note->inode;
+    reason->path = note->path;
+    return LULL_FAULT_FILE;
+}
+
+/* A task that makes calls, and is in none, reads from a disk because memory that it used is there: of a file that it has
+ * mapped, or in swap. */
+static enum lull_fault of_disk(const struct lull_faults *faults, uint32_t host, uint32_t rwbs,
+                               const struct lull_fault_note *note, int64_t start_ns,
+                               struct lull_wait_reason *reason)
+{
+    enum { AT_ONCE_NS = 1000000 };
+    /* Only for files the kernel reads ahead, or where their blocks are; that may take it longer. */
+    const bool is_file = rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META);
+    if (!(rwbs & LULL_RWBS_READ)) {
+        return LULL_FAULT_NONE;
+    }
+    if (host >= faults->hosts.count || !faults->hosts.items[host]) {
+        return LULL_FAULT_ANY;
+    }
+    if (note && note->fault_ns != INT64_MIN &&
+        (is_file || start_ns - note->fault_ns < AT_ONCE_NS)) {
+        return of_file(note, reason);
+    }
+    return is_file ? LULL_FAULT_FILE : LULL_FAULT_SWAP;
+}
+
+static enum lull_fault fault_of(const struct lull_faults *faults, const struct lull_model *model,
+                                const struct lull_state_fact *fact, struct lull_wait_reason *reason)
+{
+    enum { AFTER_RECLAIM_NS = 1000000, SOON_NS = 100000 };
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    const struct lull_fault_note *note =
+        fact->task < faults->tasks.count ? &faults->tasks.items[fact->task] : NULL;
+    /* Before it returns to user space, the kernel has it free memory of its group, computes how long it has to sleep, and
+     * lets it do so, so that no signal but a deadly one ends it. */
+    if (wakeup && wakeup->cause == LULL_CAUSE_TIMER && fact->letter == 'D' && note &&
+        note->group_ns != INT64_MIN && fact->start_ns - note->group_ns < AFTER_RECLAIM_NS) {
+        return LULL_FAULT_HIGH;
+    }
+    if (!lull_model_makes_calls(model, fact->task)) {
+        return LULL_FAULT_NONE;
+    }
+    if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
+        return of_disk(faults, lull_model_task(model, fact->task)->host,
+                       lull_model_request(model, wakeup->request)->rwbs, note, fact->start_ns,
+                       reason);
+    }
+    /* Whoever provides pages of another program by userfaultfd(2) wakes who used one. */
+    if (wakeup && wakeup->cause == LULL_CAUSE_TASK &&
+        lull_wait_file_is(model, wakeup->file, "a userfaultfd")) {
+        return LULL_FAULT_ANY;
+    }
+    /* Not for a disk: another program provides the page, or reads it, and is asked for it right away. */
+    return note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS
+               ? of_file(note, reason)
+               : LULL_FAULT_NONE;
+}
+
+bool lull_faults_explain(const struct lull_faults *faults, const struct lull_model *model,
+                         const struct lull_state_fact *fact, struct lull_wait_reason *reason)
+{
+    const enum lull_fault fault = fault_of(faults, model, fact, reason);
+    reason->fault = fault == LULL_FAULT_NONE ? reason->fault : (uint8_t)fault;
+    return fault != LULL_FAULT_NONE;
+}

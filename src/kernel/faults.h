@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a task waits that is in no system call: for memory that is not there, or because its control group has more than it
+ * should. What tasks did with memory last is kept here, as the facts report it. */
+#ifndef LULL_KERNEL_FAULTS_H
+#define LULL_KERNEL_FAULTS_H
+
+#include "base/vec.h"
+#include "kernel/wait_reason.h"
+
+struct lull_fault_note {
+    int64_t fault_ns; /* it used a page of a file last; INT64_MIN: never */
+    int64_t group_ns; /* when memory of its control group had been freed last; INT64_MIN: never */
+    uint64_t inode;
+    uint32_t path; /* label of what that file is called, or LULL_NONE */
+};
+
+/* All zero: nothing is known. */
+struct lull_faults {
+    LULL_VEC(struct lull_fault_note) tasks;
+    LULL_VEC(bool) hosts; /* whether pages of files are seen to be used there */
+};
+
+void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact);
+/* Says of a task that is BLOCKED in no call what it waits for, in `reason`. Returns false, and leaves it as it is, if that is
+ * not memory, or cannot be told. */
+bool lull_faults_explain(const struct lull_faults *faults, const struct lull_model *model,
+                         const struct lull_state_fact *fact, struct lull_wait_reason *reason);
+void lull_faults_free(struct lull_faults *faults);
+
+#endif

@@ -127,12 +127,17 @@ static struct lull_wait_reason reason_of(const struct waits *waits,
     return reason;
 }
 
-/* "page fault of /usr/bin/git": of a task that waits in no call. */
-static uint32_t imposed_object(struct waits *waits, const struct lull_wait_reason *reason)
+/* "page fault of /usr/bin/git", "page fault of memory in swap, vdb": of a task that waits in no call. device: NULL, or which
+ * was read. */
+static uint32_t imposed_object(struct waits *waits, const struct lull_wait_reason *reason,
+                               const char *device)
 {
     static const char article[] = "in a ";
     g_string_truncate(waits->text, 0);
     lull_wait_reason_append(waits->head.model, reason, NULL, waits->text);
+    if (device && waits->text->len && reason->path == LULL_NONE) {
+        g_string_append_printf(waits->text, ", %s", device);
+    }
     const bool has_article = g_str_has_prefix(waits->text->str, article);
     return object_number(waits, waits->text->str + (has_article ? sizeof article - 1 : 0));
 }
@@ -143,14 +148,14 @@ static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fac
 {
     const struct lull_model *model = waits->head.model;
     const struct lull_wakeup *wakeup = fact->wakeup;
-    const uint32_t named =
-        reason->call == LULL_NONE ? imposed_object(waits, reason) : call_object(waits, reason);
-    if (named != LULL_NONE) {
-        return named;
-    }
     const char *device = wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE
                              ? lull_model_device(model, wakeup->request)
                              : NULL;
+    const uint32_t named = reason->call == LULL_NONE ? imposed_object(waits, reason, device)
+                                                     : call_object(waits, reason);
+    if (named != LULL_NONE) {
+        return named;
+    }
     const bool is_interrupt = wakeup && wakeup->cause != LULL_CAUSE_TASK;
     return object_number(waits, device         ? device
                                 : is_interrupt ? lull_model_label(model, wakeup->label)

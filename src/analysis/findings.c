@@ -15,7 +15,7 @@
 #include "kernel/kills.h"
 #include "kernel/vocabulary.h"
 
-enum { MOST_KILLS = 3, MOST_QUOTAS = 3, MOST_WAITS = 3, MOST_DELAYS = 3 };
+enum { MOST_KILLS = 3, MOST_QUOTAS = 3, MOST_WAITS = 3, MOST_RESTS = 2, MOST_DELAYS = 3 };
 
 struct busy_span {
     int64_t start_ns, end_ns;
@@ -127,6 +127,11 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     lull_analysis_waits.facts.syscall(((struct findings *)user)->waits, fact);
 }
 
+static void on_paging(void *user, const struct lull_paging_fact *fact)
+{
+    lull_analysis_waits.facts.paging(((struct findings *)user)->waits, fact);
+}
+
 static struct disk *disk_of(struct findings *findings, uint32_t request)
 {
     const struct lull_block_request *known = lull_model_request(findings->head.model, request);
@@ -209,12 +214,18 @@ static char *times_text(const struct lull_wait_sum *wait)
 /* Waits that are no rest: uninterruptible ones, for locks, and for a CPU. */
 static bool is_costly(const struct findings *findings, const struct lull_wait_sum *wait)
 {
-    static const char *const locks[] = {"futex", "futex_wait", "futex_waitv", "flock",
-                                        "fcntl", "semtimedop", "semop",       NULL};
+    static const char *const locks[] = {"flock", "fcntl", "semtimedop", "semop", NULL};
     const char *call = lull_model_label(findings->head.model, wait->key.call);
     const bool is_rest = wait->key.cause == LULL_CAUSE_TIMER || wait->key.letter == '?';
-    return wait->key.letter == 'D' || wait->key.letter == 'R' ||
-           (call && !is_rest && g_strv_contains(locks, call));
+    const bool is_unseen = wait->key.letter == 'R' && wait->key.cause == LULL_CAUSE_UNKNOWN;
+    return wait->key.letter == 'D' || (wait->key.letter == 'R' && !is_unseen) ||
+           (call && !is_rest && (wait->is_lock || g_strv_contains(locks, call)));
+}
+
+/* A task waited for another by a futex that need be no lock: for its result, or for work to do. */
+static bool may_be_rest(const struct lull_wait_sum *wait)
+{
+    return wait->futex && !wait->is_lock && wait->key.cause == LULL_CAUSE_TASK;
 }
 
 /* What was waited for, after "for"; NULL: the wait had not ended. */
@@ -236,7 +247,8 @@ static const char *cause_text(const struct lull_wait_key *key)
     return key->cause < G_N_ELEMENTS(words) && words[key->cause] ? words[key->cause] : name;
 }
 
-static void add_wait(struct findings *findings, const struct lull_wait_sum *wait)
+/* note: what else is to be said of the number of times. */
+static void add_wait(struct findings *findings, const struct lull_wait_sum *wait, const char *note)
 {
     char total[LULL_TIME_TEXT_SIZE];
     const struct lull_wait_key *key = &wait->key;
@@ -269,7 +281,8 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
         g_string_append_printf(text,
                                key->letter == 'R' ? ", which %s had longest" : ", ended by %s", by);
     }
-    g_string_append_printf(text, "%s (%s)", cause ? "" : ", and still did at the end", times);
+    g_string_append_printf(text, "%s (%s%s)", cause ? "" : ", and still did at the end", times,
+                           note);
     lull_vec_push(&findings->rows,
                   (struct finding){"wait", g_string_free(text, FALSE),
                                    lull_report_command(findings->head.session, task->host, what),
@@ -285,21 +298,87 @@ static int compare_sums(const void *a, const void *b)
                : (left->key.task > right->key.task) - (left->key.task < right->key.task);
 }
 
-static void add_waits(struct findings *findings)
+/* ---- futexes ---- */
+
+/* What waits on a word, of a process. */
+struct word {
+    uint64_t place; /* glibc's condition variables use two words by turns, which lie side by side */
+    uint32_t host;
+    int32_t pid;
+    const struct lull_wait_sum *wait;
+};
+
+static int compare_words(const void *a, const void *b)
 {
-    size_t count;
-    const struct lull_wait_sum *sums = lull_waits_sums(findings->waits, &count);
-    g_autofree const struct lull_wait_sum **costly =
-        g_new0(const struct lull_wait_sum *, MAX(count, 1));
-    size_t n = 0;
+    const struct word *left = a, *right = b;
+    return left->host != right->host ? (left->host > right->host ? 1 : -1)
+           : left->pid != right->pid ? (left->pid > right->pid ? 1 : -1)
+                                     : (left->place > right->place) - (left->place < right->place);
+}
+
+/* Threads that wait for work do so together, and others give it to them; who waits for a lock lets others have it, too. */
+static bool is_pool(const struct word *words, size_t n)
+{
+    struct lull_map waiters = {0};
+    bool is_released = false;
+    for (size_t i = 0; i < n; i++) {
+        lull_map_insert(&waiters, words[i].wait->key.task, 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t by = words[i].wait->key.by;
+        is_released |= by != LULL_NONE && lull_map_find(&waiters, by) != LULL_MAP_NONE;
+    }
+    const bool is_shared = waiters.count > 1;
+    lull_map_free(&waiters);
+    return is_shared && !is_released;
+}
+
+/* Appends to `waits` those of `sums` that may be rest, but not of threads that wait together for work. */
+static size_t take_rests(const struct findings *findings, const struct lull_wait_sum *sums,
+                         size_t count, const struct lull_wait_sum **waits)
+{
+    g_autofree struct word *words = g_new(struct word, MAX(count, 1));
+    size_t n = 0, taken = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_costly(findings, &sums[i])) {
-            costly[n++] = &sums[i];
+        const struct lull_task *task = lull_model_task(findings->head.model, sums[i].key.task);
+        if (sums[i].futex) {
+            words[n++] = (struct word){sums[i].futex / 8, task->host, task->pid, &sums[i]};
         }
     }
-    qsort(costly, n, sizeof *costly, compare_sums);
+    qsort(words, n, sizeof *words, compare_words);
+    for (size_t first = 0, end = 0; first < n; first = end) {
+        while (end < n && compare_words(&words[first], &words[end]) == 0) {
+            end++;
+        }
+        const bool is_of_pool = is_pool(&words[first], end - first);
+        for (size_t i = first; i < end; i++) {
+            if (!is_of_pool && may_be_rest(words[i].wait)) {
+                waits[taken++] = words[i].wait;
+            }
+        }
+    }
+    return taken;
+}
+
+static void add_waits(struct findings *findings)
+{
+    size_t count, n = 0;
+    const struct lull_wait_sum *sums = lull_waits_sums(findings->waits, &count);
+    g_autofree const struct lull_wait_sum **waits =
+        g_new0(const struct lull_wait_sum *, MAX(count, 1));
+    for (size_t i = 0; i < count; i++) {
+        if (is_costly(findings, &sums[i])) {
+            waits[n++] = &sums[i];
+        }
+    }
+    qsort(waits, n, sizeof *waits, compare_sums);
     for (size_t i = 0; i < MIN(n, MOST_WAITS); i++) {
-        add_wait(findings, costly[i]);
+        add_wait(findings, waits[i], "");
+    }
+    n = take_rests(findings, sums, count, waits);
+    qsort(waits, n, sizeof *waits, compare_sums);
+    for (size_t i = 0; i < MIN(n, MOST_RESTS); i++) {
+        add_wait(findings, waits[i], "; it may have had nothing to do");
     }
 }
 
@@ -508,10 +587,14 @@ const struct lull_analysis_class lull_analysis_findings = {
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK |
-              LULL_GROUP_CALLS | LULL_GROUP_KILLS,
+              LULL_GROUP_CALLS | LULL_GROUP_PAGING | LULL_GROUP_KILLS,
     .is_by_host = true,
     .size = sizeof(struct findings),
-    .facts = {.state = on_state, .switched = on_switched, .block = on_block, .syscall = on_syscall},
+    .facts = {.state = on_state,
+              .switched = on_switched,
+              .block = on_block,
+              .syscall = on_syscall,
+              .paging = on_paging},
     .open = findings_open,
     .close = findings_close,
     .emit = findings_emit,

@@ -83,6 +83,19 @@ static void add(struct lull_kept sums[static MOST_TASKS], uint32_t *n, uint32_t 
     }
 }
 
+bool lull_turns_was_free(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                         int64_t time_ns)
+{
+    const uint32_t number = lull_map_find(&turns->by_cpu, cpu_key(host, cpu));
+    if (number == LULL_MAP_NONE) {
+        return true;
+    }
+    const struct turn *list = turns->cpus.items[number].list.items;
+    const uint32_t count = (uint32_t)turns->cpus.items[number].list.count;
+    const uint32_t after = LULL_LOWER_BOUND(i, count, list[i].start_ns < time_ns);
+    return after == 0 || list[after - 1].task == LULL_NONE;
+}
+
 struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t host, int32_t cpu,
                                     uint32_t task, int64_t start_ns, int64_t end_ns)
 {

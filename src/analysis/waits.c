@@ -182,7 +182,13 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
-        key.cause = fact->before == LULL_STATE_RUNNING ? CAUSE_PREEMPTED : CAUSE_WOKEN;
+        const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
+        /* Who was woken gets a CPU that is free, unless a quota keeps it off: one was not seen to. */
+        const bool is_unseen = is_open && fact->before != LULL_STATE_RUNNING &&
+                               lull_turns_was_free(waits->turns, host, fact->cpu, fact->end_ns);
+        key.cause = is_unseen                            ? LULL_CAUSE_UNKNOWN
+                    : fact->before == LULL_STATE_RUNNING ? CAUSE_PREEMPTED
+                                                         : CAUSE_WOKEN;
         key.by = kept_by;
         return key;
     }
@@ -233,8 +239,9 @@ static struct task_sum *task_of(struct waits *waits, uint32_t task)
 
 /* ---- facts ---- */
 
-static void count_wait(struct waits *waits, struct task_sum *task, const struct lull_wait_key *key,
-                       int64_t start_ns, int64_t length_ns)
+static struct lull_wait_sum *count_wait(struct waits *waits, struct task_sum *task,
+                                        const struct lull_wait_key *key, int64_t start_ns,
+                                        int64_t length_ns)
 {
     struct lull_wait_sum *wait = wait_of(waits, task, key);
     struct cause *cause = &waits->causes[key->cause][(unsigned char)key->letter % LETTERS];
@@ -249,6 +256,16 @@ static void count_wait(struct waits *waits, struct task_sum *task, const struct 
     lull_add(&cause->total_ns, length_ns);
     cause->longest_ns = MAX(cause->longest_ns, length_ns);
     lull_add(&waits->total_ns, length_ns);
+    return wait;
+}
+
+static void note_futex(struct lull_wait_sum *wait, const struct lull_state_fact *fact)
+{
+    const struct lull_call_note *call = fact->call;
+    if (wait->key.call != LULL_NONE && call && call->name == wait->key.call && call->futex) {
+        wait->futex = call->futex->address;
+        wait->is_lock |= lull_wait_is_for_lock(call->futex);
+    }
 }
 
 static void count_task(struct task_sum *task, const struct lull_wait_key *key, int64_t length_ns)
@@ -403,7 +420,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
         if (is_late(waits, fact)) {
             hold_wait(waits, fact, &key, start_ns, length_ns);
         } else {
-            count_wait(waits, task, &key, start_ns, length_ns);
+            note_futex(count_wait(waits, task, &key, start_ns, length_ns), fact);
         }
     }
 }

@@ -117,6 +117,17 @@ struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact)
     return reason;
 }
 
+bool lull_wait_is_for_lock(const struct lull_futex *futex)
+{
+    enum { WAIT = 0, LOCK_PI = 6, WAIT_BITSET = 9, LOCK_PI2 = 13, TAKEN = 2 };
+    enum { MOST_TID = 1 << 22, TID_MASK = 0x3fffffff }; /* PID_MAX_LIMIT, FUTEX_TID_MASK */
+    const uint32_t waiters = 1u << 31, owner = futex->value & TID_MASK;
+    return futex->operation == LOCK_PI || futex->operation == LOCK_PI2 ||
+           ((futex->operation == WAIT || futex->operation == WAIT_BITSET) &&
+            (futex->value == TAKEN ||
+             ((futex->value & waiters) && owner > 0 && owner <= MOST_TID)));
+}
+
 bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wait_reason *reason)
 {
     if (fact->letter != 'T' && fact->letter != 't') {

@@ -70,6 +70,11 @@ struct lull_wait_reason {
                                .release = LULL_NONE,                                               \
                                .release_file = LULL_NONE})
 
+/* Whether that is a wait for a lock that a task holds. The kernel cannot tell, but what libraries wait with says so: 2 is a lock
+ * with waiters to glibc, Go and Rust, the highest bit beside a tid the same to the kernel (futex(2), FUTEX_WAITERS), and to musl.
+ * False: another thing, as a condition variable, a semaphore, or a lock of another kind. */
+bool lull_wait_is_for_lock(const struct lull_futex *futex);
+
 /* How the call ended in which a task had waited. */
 struct lull_wait_end {
     bool is_known;

@@ -510,6 +510,7 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     const bool done = set_up(recorder, error) && record(recorder, error) &&
                       (is_snapshot || lull_recorder_complete(recorder, error));
     lull_recorder_end_names(recorder, NULL);
+    /* The kernel takes some 30 ms for each program: not while it is recorded. */
     g_clear_pointer(&recorder->names, lull_names_free);
     if (recorder->state) {
         lull_state_end(g_steal_pointer(&recorder->state), false, NULL);

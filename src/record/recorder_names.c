@@ -317,7 +317,6 @@ bool lull_recorder_end_names(struct lull_recorder *recorder, GError **error)
     }
     lull_recorder_take_names(recorder);
     recorder->recording.lost_names = lull_names_lost(recorder->names);
-    g_clear_pointer(&recorder->names, lull_names_free);
     lull_state_trace_cut(recorder->named);
     return lull_state_trace_close(g_steal_pointer(&recorder->named), error);
 }

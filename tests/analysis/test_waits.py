@@ -318,6 +318,29 @@ def who_had_the_cpu():
         tap.ok(rows == [(3, 64.01), (5, 30), (6, 15)], "who kept a task from a CPU is who had it longest meanwhile", rows)
 
 
+def unseen_turns():
+    """Task 5 is woken at 10 ms, and until the end, at 100 ms, it is not seen to get its CPU, which is free: it has had it, or a quota keeps it
+    off. Task 6 is woken at 60 ms and waits for a CPU that 7 has until the end. Task 9 loses its CPU at 40 ms, which is free from then on."""
+    machine = Machine()
+    switch, wake = machine.switch, machine.wake
+    switch(0, 5, 0, 1)
+    switch(1, 0, 7, 0, 1)
+    switch(1, 0, 8, 0, 2)
+    switch(2, 7, 6, 0, 1)
+    switch(3, 6, 7, 1, 1)
+    wake(10, 5, 7)
+    switch(20, 8, 9, 1, 2)
+    switch(40, 9, 0, 0, 2)
+    machine.event(60, "sched_waking", {"comm": "task6", "tid": 6, "prio": 20, "target_cpu": 1}, 7, 1)
+    machine.event(100, "irq_handler_entry", {"irq": 9, "name": "disk"}, 0, 2)
+    with machine.trace() as trace:
+        rows = [(row["task"]["tid"], row["cause"], row["total_ns"] / 1e6) for row in waits(trace)["waits"] if row["state"] == "R"]
+        tap.ok(sorted(rows) == [(5, "unknown", 90), (6, "woken", 40), (7, "preempted", 1), (9, "preempted", 60)], "who is woken, and its CPU is free, has had it unseen", rows)
+        said = [row["finding"] for row in findings(trace) if row["kind"] == "wait"]
+        tap.ok(not any("task5/" in one for one in said) and any("task6/6 waited 40.00 ms for a CPU, which task7/7 had longest" in one for one in said),
+               "what is not known is no finding", said)
+
+
 def busy_disk():
     """Two requests overlap, from 1 to 5 ms; the end of one at 10 ms was lost, as a later one from 20 to 22 ms shows; the one at 30 ms has not
     ended at 40 ms. So the disk was busy for 4 + 2 + 10 ms. A disk that never answers was busy all the time, one that did not take a request
@@ -340,6 +363,54 @@ def busy_disk():
         with machine.trace() as trace:
             rows = [row for row in findings(trace) if row["kind"] == "disk"]
             tap.ok(len(rows) == 1 and rows[0]["time_ns"] == busy_ms * 1e6 and rows[0]["finding"].endswith(said), "a disk is busy with requests of which an end is known", rows)
+
+
+def rests_and_locks():
+    """Waits for futexes, of threads of one process. What they wait with says of some that they are for locks: futex(2), and glibc's
+    lowlevellock.h (value 2 with FUTEX_WAIT is a lock that others wait for). Threads 11, 12 and 13 wait for work that 20 has for one of them: no
+    finding. 14 waits 30 ms for a lock of 15, 16 for one that nobody lets go. 17 waits 40 ms for 18: for its result, or for work. 21 and 22
+    have one after the other what no library is known to wait with; who had it wakes the other. 23 waits for what never comes. 24 waits for the
+    other word of the condition variable of 25, which is woken by 20: they are a pool, too. 31 is a thread of another process that uses the
+    address of 14 and waits with another value; 32 has a lock as the kernel has them (FUTEX_LOCK_PI), 33 one with the bit for waiters beside its
+    owner. 34 is parked as Rust does it, with all bits set: it rests, as long as it is not woken."""
+    wait, condition, lock_pi, private, waiters = 0, 9, 6, 128, 1 << 31
+    machine = Machine()
+    starts = {11: (0x1000, condition, 0), 12: (0x1000, condition, 0), 13: (0x1000, condition, 0), 14: (0x2000, wait, 2), 16: (0x3000, wait, 2),
+              17: (0x4000, condition, 0), 21: (0x5000, wait, 7), 22: (0x5000, wait, 7), 23: (0x6000, condition, 0), 24: (0x7000, condition, 0),
+              25: (0x7004, condition, 0), 31: (0x2000, wait, 3), 32: (0x8000, lock_pi, 0), 33: (0x9000, wait, waiters | 15),
+              34: (0xa000, condition, 0xffffffff)}
+    processes = collections.defaultdict(lambda: 10, dict.fromkeys((31, 32, 33, 34), 30))
+
+    def event(ms, name, payload, tid):
+        machine.made.append({"t": int(ms * 1e6), "n": name, "p": payload, "pc": {"cpu_id": 0}, "sec": {"tid": tid, "pid": processes[tid]}})
+
+    def switch(ms, before, after, state):
+        event(ms, "sched_switch", {"prev_comm": f"task{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
+                                   "next_comm": f"task{after}", "next_tid": after, "next_prio": 20}, before)
+    for place, (tid, (address, operation, value)) in enumerate(starts.items()):
+        at = 1 + place / 100
+        switch(at, 0, tid, 0)
+        event(at + 0.002, "syscall_entry_futex", {"uaddr": address, "op": operation | private, "val": value, "utime": 0, "uaddr2": 0, "val3": 0}, tid)
+        switch(at + 0.005, tid, 0, 1)
+    for ms, waker, tid in ((25, 15, 33), (31, 15, 14), (36, 15, 32), (41, 18, 17), (51, 20, 11), (56, 20, 21), (61, 21, 22), (66, 20, 24), (71, 20, 25), (76, 18, 31)):
+        switch(ms, 0, waker, 0)
+        event(ms + 0.001, "sched_waking", {"comm": f"task{tid}", "tid": tid, "prio": 20, "target_cpu": 0}, waker)
+        switch(ms + 0.002, waker, tid, 1)
+        event(ms + 0.003, "syscall_exit_futex", {"ret": 0, "uaddr": 0, "uaddr2": 0}, tid)
+        switch(ms + 0.004, tid, 0, 1)
+    event(100, "sched_switch", {"prev_comm": "task0", "prev_tid": 0, "prev_prio": 20, "prev_state": 0, "next_comm": "task0", "next_tid": 0, "next_prio": 20}, 0)
+
+    def said_of(wanted):
+        return [re.sub(r"waited \S+ \S+?(,| )", r"waited\1", row["finding"]) for row in wanted if row["kind"] == "wait" and ", in futex" in row["finding"]]
+    with machine.trace() as trace:
+        said = said_of(findings(trace))
+        tap.ok(said == ["task16/16 waited, in futex on 0x3000, and still did at the end (once)",
+                        "task32/32 waited for task15/15, in futex on 0x8000 (once)",
+                        "task14/14 waited for task15/15, in futex on 0x2000 (once)",
+                        "task31/31 waited for task18/18, in futex on 0x2000 (once; it may have had nothing to do)",
+                        "task22/22 waited for task21/21, in futex on 0x5000 (once; it may have had nothing to do)"], "locks come first, then what may be rest", said)
+        said = said_of(json.loads(run("stats", "--json", "--tid", "33", trace))["windows"][0]["tables"]["findings"])
+        tap.ok(said == ["task33/33 waited for task15/15, in futex on 0x9000 (once)"], "a lock with a bit for waiters", said)
 
 
 def delays_of_unseen_switches():
@@ -405,6 +476,6 @@ def paths_given():
     tap.ok(expected and not wrong, f"{expected.total()} waits in calls with a path are for that", wrong)
 
 
-for test in (busy_disk, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, paths_given, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+for test in (busy_disk, rests_and_locks, unseen_turns, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, paths_given, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

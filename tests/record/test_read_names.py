@@ -165,6 +165,7 @@ def check_tracer(tracer, directory, port):
     pid = record(tracer, recording, PROGRAM, folder, str(port), *NAMES)
     description = json.load(open(os.path.join(recording, "recording.json")))
     tap.ok("names_missing" not in description, f"{tracer}: names are recorded", description)
+    tap.ok(not description.get("lost_names"), f"{tracer}: and none is lost, of programs that were executed neither", description.get("lost_names"))
     rows = rows_of(recording, pid)
     check_files(tracer, rows, folder)
     check_sockets(tracer, rows, folder, port)

@@ -527,7 +527,8 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
     /* Who tries to open something, or to connect with somebody, has waited for that, whatever comes of it. */
     const bool is_tried = action <= LULL_NAMES_ADDRESS && ret != -EFAULT;
     const bool is_in_vain = ret < 0 || (ret == 0 && action == LULL_NAMES_WATCHED);
-    if (action == LULL_NAMES_NOTHING || (is_in_vain && !is_tried) || is_compat() ||
+    const bool is_started = action == LULL_NAMES_PROGRAM && ret >= 0; /* see program_started() */
+    if (action == LULL_NAMES_NOTHING || is_started || (is_in_vain && !is_tried) || is_compat() ||
         !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
         return 0;
     }
@@ -540,6 +541,7 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
     switch (action) {
     case LULL_NAMES_OPEN_FIRST:
     case LULL_NAMES_PATH_FIRST:
+    case LULL_NAMES_PROGRAM:
         send_path(call.arguments[0], opens ? ret : -1);
         break;
     case LULL_NAMES_OPEN_SECOND:

@@ -29,7 +29,7 @@ static const struct {
 #endif
     {SYS_openat, LULL_NAMES_OPEN_SECOND},
     {SYS_mq_open, LULL_NAMES_OPEN_FIRST},
-    {SYS_execve, LULL_NAMES_PATH_FIRST},
+    {SYS_execve, LULL_NAMES_PROGRAM},
 #ifdef SYS_openat2
     {SYS_openat2, LULL_NAMES_OPEN_SECOND},
 #endif

@@ -26,8 +26,9 @@ enum lull_names_action {
     LULL_NAMES_NOTHING,
     LULL_NAMES_OPEN_FIRST,  /* open(path, …) */
     LULL_NAMES_OPEN_SECOND, /* openat(dirfd, path, …) */
-    LULL_NAMES_PATH_FIRST,  /* unlink(path), which opens nothing; execve(path) that failed */
+    LULL_NAMES_PATH_FIRST,  /* unlink(path), which opens nothing */
     LULL_NAMES_PATH_SECOND, /* unlinkat(dirfd, path, …) */
+    LULL_NAMES_PROGRAM, /* execve(path, …), if it failed: else neither memory nor registers are those of the call */
     LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
     LULL_NAMES_BOUND,       /* bind(fd, address, length) */
     LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */

@@ -97,7 +97,7 @@ const char *lull_waits_comm(const struct lull_waits *waits, uint32_t task, int64
  * there is none, or one on each of several hosts. */
 uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64_t tid,
                              GError **error);
-/** Of the tasks that ever had this name (or one of a list as in struct lull_selection), on `host` (-1: on any), the one that lived longest in the
+/** Of the tasks that ever had this name (or one of a list as in struct lull_selection), on `host` (-1: on any), the one that had it longest in the
  * trace; *others (or NULL): how many more there are. LULL_NONE and LULL_ERROR_QUESTION if there is
  * none. */
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
@@ -109,7 +109,7 @@ uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
                                    const char *container, uint32_t *others, GError **error);
 /** The task whose path is meant, of all that the selection fits (its host, tid, tids, pid, pids, comm
  * and container): of a single tid the one that had it last, of processes the threads that they
- * started with, of several the one that lived longest; *others (or NULL): how many more there are.
+ * started with, of several the one that lived longest, or had that name longest; *others (or NULL): how many more there are.
  * LULL_NONE and LULL_ERROR_QUESTION if there is none, or if several hosts have the single tid. */
 uint32_t lull_waits_find_task(const struct lull_waits *waits,
                               const struct lull_selection *selection, uint32_t *others,

@@ -184,7 +184,7 @@ class Answers:
     def critpath(self, *, request=None, period=None, instance=None, captures=None, select=None, host=None, tid=None, pid=None, comm=None,
                  container=None, begin=None, end=None, unbounded=False, filter=None):
         """The critical path of one thing: a request by its id, an instance of a period by its number, a task by tid, pid,
-        comm and container (all of them hold; of several tasks the one that lived longest), or, with nothing of these, the
+        comm and container (all of them hold; of several tasks the one that lived, or had such a name, longest), or, with nothing of these, the
         command of a recording. A lull.Path."""
         is_of_task = any(one is not None for one in (tid, pid, comm, container))
         if (request is not None) + (period is not None) + is_of_task > 1:

@@ -231,9 +231,12 @@ static uint32_t find_longest(const struct lull_model *model, const struct lull_s
             continue;
         }
         const struct lull_task *task = lull_model_task(model, i);
+        /* A child has the name of its parent until it executes another program. */
+        const int64_t ns = wanted->comm ? lull_model_comm_ns(model, i, wanted->comm)
+                                        : task->last_ns - task->first_ns;
         count++;
-        if (task->last_ns - task->first_ns > longest_ns) {
-            longest_ns = task->last_ns - task->first_ns;
+        if (ns > longest_ns) {
+            longest_ns = ns;
             found = i;
         }
     }

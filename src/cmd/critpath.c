@@ -32,9 +32,10 @@ static void report_choice(const struct lull_args *args, const struct lull_sessio
     const uint32_t number = lull_path_task(path);
     const struct lull_task *task = lull_waits_task(waits, number);
     const bool has_hosts = lull_session_host_count(session) > 1;
-    lull_say("lull: %u other task%s %s as well; this is the one that lived longest%s, %s, "
+    lull_say("lull: %u other task%s %s as well; this is the one that %s longest%s, %s, "
              "tid %d%s%s (choose another with --tid)\n",
              others, others == 1 ? " fits" : "s fit", options,
+             lull_args_text(args, "comm") ? "had that name" : "lived",
              lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
              lull_waits_comm(waits, number, INT64_MAX), task->tid, has_hosts ? " of host " : "",
              has_hosts ? lull_session_host(session, task->host)->name : "");
@@ -447,11 +448,12 @@ const struct lull_verb lull_verb_critpath = {
         "and --end, it covers the task's whole life in the trace; with --comm, that of the program: from "
         "its exec, if the task had another name before. --pid takes the "
         "thread that the process started with. Of several tasks that fit a list, a name, a pattern or a "
-        "container it takes the one that lived longest, and says how many others there are; --tid, --pid, "
+        "container it takes the one that lived longest, or with --comm had such a name longest, "
+        "and says how many others there are; --tid, --pid, "
         "--comm and --container together leave those that fit all of them. "
         "With --begin or --end, no more of a large trace is read than the path needs: what was "
         "recorded shortly before and after, and the state dump. So --comm takes the task that "
-        "lived longest around that time; files that were opened before, and arguments of calls "
+        "had the name longest around that time; files that were opened before, and arguments of calls "
         "that had started, are not known then. --read-all reads everything. The "
         "summary comes first: by cause, that is which program was in which state for which "
         "reason, how often, how long at most, and who waited for it; then by state and by "

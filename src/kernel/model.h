@@ -132,6 +132,8 @@ void lull_model_is_vm(struct lull_model *model, uint32_t host, const char *name)
 uint32_t lull_model_row(const struct lull_model *model, uint32_t task);
 /* True if the task ever had a name that one of `comms` matches, as lull_comm_matches() says. */
 bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comms);
+/* For how long of its life it had such names. */
+int64_t lull_model_comm_ns(const struct lull_model *model, uint32_t task, const char *comms);
 /* Whether a task's name is one of a list with commas between: each is the name itself, of which the
  * kernel keeps 15 bytes, or a pattern of a shell with *, ? and […]. */
 bool lull_comm_matches(const char *comms, const char *comm);

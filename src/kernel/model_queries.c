@@ -184,6 +184,24 @@ bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const ch
     return saved && lull_comm_matches(comms, saved);
 }
 
+int64_t lull_model_comm_ns(const struct lull_model *model, uint32_t task, const char *comms)
+{
+    const struct lull_task *known = lull_model_task(model, task);
+    int64_t ns = 0, end_ns = known->last_ns;
+    uint32_t i = model->tasks.items[task].name;
+    if (i == LULL_NONE) {
+        return lull_model_had_comm(model, task, comms) ? end_ns - known->first_ns : 0;
+    }
+    for (; i != LULL_NONE; i = model->names.items[i].before) {
+        const struct name *name = &model->names.items[i];
+        const int64_t since_ns = name->before == LULL_NONE ? known->first_ns : name->since_ns;
+        const int64_t start_ns = CLAMP(since_ns, known->first_ns, end_ns);
+        ns += lull_comm_matches(comms, name->comm) ? end_ns - start_ns : 0;
+        end_ns = start_ns;
+    }
+    return ns;
+}
+
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
 {
     uint32_t i = lull_map_find(&model->by_tid, model_tid_key(host, tid));

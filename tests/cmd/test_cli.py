@@ -124,7 +124,7 @@ def test_one_of_many():
     for wanted, fits in (("t*", r"t\S+"), ("apache2", "apache2")):
         where = httpd if wanted == "apache2" else chain
         check(f"critpath --comm {wanted}", run("critpath", "--comm", wanted, where), 0, None,
-              rf"^lull: \d+ other tasks fit --comm {re.escape(wanted)} as well; this is the one that lived longest, {fits}, tid \d+ \(")
+              rf"^lull: \d+ other tasks fit --comm {re.escape(wanted)} as well; this is the one that had that name longest, {fits}, tid \d+ \(")
 
 
 def test_usage():

@@ -114,6 +114,28 @@ def names_with_commas():
             tap.ok(done.returncode == status, f"print --comm {comm}", done.returncode, done.stderr)
 
 
+def paths_of_a_name():
+    """Task 10 is called "cat" for 3 ms; its child 11, which lives for 30, is so for 1 ms, until it executes "sleep". The path is that of 10."""
+    def event(ms, name, payload, tid):
+        return {"t": int(ms * 1e6), "n": name, "p": payload, "pc": {"cpu_id": 0}, "sec": {"tid": tid}}
+
+    def switch(ms, before, after, state=0):
+        return event(ms, "sched_switch", {"prev_comm": before[0], "prev_tid": before[1], "prev_prio": 20, "prev_state": state,
+                                          "next_comm": after[0], "next_tid": after[1], "next_prio": 20}, before[1])
+    events = [switch(1, ("idle", 0), ("cat", 10)),
+              event(2, "sched_process_fork", {"parent_comm": "cat", "parent_tid": 10, "parent_pid": 10, "child_comm": "cat", "child_tid": 11, "child_pid": 11}, 10),
+              switch(3, ("cat", 10), ("cat", 11)),
+              event(4, "sched_process_exec", {"filename": "/bin/sleep", "tid": 11, "old_tid": 11}, 11),
+              switch(4.5, ("sleep", 11), ("cat", 10)), event(4.9, "sched_process_exit", {"comm": "cat", "tid": 10, "prio": 20}, 10),
+              switch(5, ("cat", 10), ("sleep", 11), 16), switch(32, ("sleep", 11), ("idle", 0))]
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = os.path.join(scratch, "trace")
+        jsonl_to_ctf.write_trace(events, trace, {"hostname": "h", "domain": "kernel", "tracer_name": "lttng-modules"})
+        for comm, tid in (("cat", 10), ("c?t", 10), ("sleep", 11), ("cat,sleep", 11)):
+            done = run("critpath", "--json", "--comm", comm, trace)
+            tap.ok(json.loads(done.stdout)["query"]["tid"] == tid, f"critpath --comm {comm}: the task that had such a name longest", done.stdout[:200], done.stderr)
+
+
 def paths_of_several():
     events = [json.loads(line) for line in run("print", "--json", chain).stdout.splitlines()]
     tids = {event["context"]["procname"]: event["context"]["tid"] for event in events}
@@ -261,6 +283,6 @@ def containers_in_all_verbs():
         tap.ok(done.returncode == 2 and f"there is no option {option}; it is for" in done.stderr, f"{verb} {option}: why not", done.stderr)
 
 
-for test in (whom, lists, names_with_commas, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, times_of_several_hosts, filters_that_name_nothing):
+for test in (whom, lists, names_with_commas, paths_of_a_name, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, times_of_several_hosts, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -37,18 +37,14 @@ bool lull_wait_reason_is_connect(const struct lull_model *model,
     return g_strcmp0(lull_model_label(model, reason->call), "connect") == 0;
 }
 
-/* The call is given a path, and opens nothing, or descriptors to wait for. */
+/* The call is given a path, and opens nothing, or descriptors to wait for. A call of which nothing is known may be. */
 static bool is_given(const struct lull_model *model, const struct lull_wait_reason *reason)
 {
-    static const char *const names[] = {
-        "execve",    "execveat", "stat",      "lstat",      "newfstatat", "statx",  "access",
-        "faccessat", "unlink",   "unlinkat",  "mkdir",      "mkdirat",    "rmdir",  "rename",
-        "renameat",  "readlink", "renameat2", "faccessat2", "readlinkat", "statfs", "truncate",
-        "chdir",     "mount",    "umount2",   NULL};
     const char *call = lull_model_label(model, reason->call);
-    const enum call_effect effect = call ? call_kind_find(call)->effect : CALL_NOTHING;
-    return effect == CALL_POLL || effect == CALL_EPOLL_WAIT ||
-           (call && g_strv_contains(names, call));
+    const struct call_kind *kind = call ? call_kind_find(call) : NULL;
+    return kind && (kind->effect == CALL_POLL || kind->effect == CALL_EPOLL_WAIT ||
+                    kind->effect == CALL_EXEC ||
+                    (!*kind->name && lull_wait_reason_kind(model, reason) == LULL_WAIT_NONE));
 }
 
 bool lull_wait_reason_is_late(const struct lull_model *model, const struct lull_wait_reason *reason)

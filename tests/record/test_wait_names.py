@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -243,23 +244,51 @@ def requests(tell):
     LIBC.syscall(getevents, context, ctypes.c_long(1), ctypes.c_long(4), events, None)
 
 
-def shrinks(tell):
-    """Waits while another writes to the file, and then gives back so much memory that it is on its CPU for milliseconds."""
+def while_written(tell, call, act, size=256 << 20):
+    """Waits while another writes to the file, into memory."""
     path = os.path.join(tempfile.mkdtemp(dir="/dev/shm"), "large")
     file = os.open(path, os.O_CREAT | os.O_WRONLY)
-    much = bytes(512 << 20)
-    writer = threading.Thread(target=os.write, args=(file, much))
+    writer = threading.Thread(target=os.write, args=(file, bytes(size)))
     writer.start()
     time.sleep(0.02)
-    tell("truncate", path)
-    os.truncate(path, 0)
+    tell(call, path)
+    act(path)
     writer.join()
-    os.unlink(path)
-    os.rmdir(os.path.dirname(path))
+    shutil.rmtree(os.path.dirname(path))
+
+
+def shrinks(tell):
+    """Then gives back so much memory that it is on its CPU for milliseconds."""
+    while_written(tell, "truncate", lambda path: os.truncate(path, 0), 512 << 20)
+
+
+def changes_mode(tell):
+    while_written(tell, "chmod" if os.uname().machine == "x86_64" else "fchmodat", lambda path: os.chmod(path, 0o600))
+
+
+def changes_times(tell):
+    while_written(tell, "utimensat", lambda path: os.utime(path, (1, 1)))
+
+
+def gets_a_name(tell):
+    while_written(tell, "linkat", lambda path: LIBC.linkat(-100, path.encode(), -100, path.encode() + b"-too", 0))
+
+
+def has_no_attribute(tell):
+    """By path, and by descriptor."""
+    while_written(tell, "lremovexattr", lambda path: LIBC.lremovexattr(path.encode(), b"trusted.none"))
+
+
+def has_no_attribute_either(tell):
+    def act(path):
+        file = os.open(path, os.O_RDONLY)
+        LIBC.fremovexattr(file, b"trusted.none")
+    while_written(tell, "fremovexattr", act)
 
 
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, queue_by_name, types, polls, polls_two, ready_of_many, ready_of_set,
-         polls_in_vain, selects_in_vain, ready_of_watched, requests, shrinks)
+         polls_in_vain, selects_in_vain, ready_of_watched, requests, shrinks,
+         changes_mode, changes_times, gets_a_name, has_no_attribute, has_no_attribute_either)
 
 
 def teller(file, kind):

@@ -261,8 +261,8 @@ static __always_inline const struct file *file_of(uint64_t fd)
 /* fd: what was opened by it, or -1. */
 static __always_inline void send_path(uint64_t pointer, long fd)
 {
-    struct lull_names_record *record = start_record(LULL_NAMES_PATH);
-    if (!record) {
+    struct lull_names_record *record = pointer ? start_record(LULL_NAMES_PATH) : NULL;
+    if (!record) { /* or none was given: futimens() is utimensat(fd, NULL, …) */
         return;
     }
     if (fd >= 0) {

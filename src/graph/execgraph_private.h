@@ -11,8 +11,8 @@
 #include "graph/vcpu_track.h"
 #include "clock/match.h"
 #include "clock/tcp_waits.h"
-#include "kernel/kills.h"
 #include "kernel/faults.h"
+#include "kernel/kills.h"
 #include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */

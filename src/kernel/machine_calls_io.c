@@ -294,13 +294,15 @@ static void name_by_address(struct ended *e, uint32_t file, int32_t family, cons
     }
 }
 
-static void make_named(struct ended *e, uint32_t path)
+/* path: NULL: not known. */
+static void make_named(struct ended *e, const char *path)
 {
     const int32_t fd = returned_fd(e);
     if (fd >= 0) {
         e->io->fd = fd;
         e->io->file =
-            files_open(e->model, e->task, e->t, fd, path, e->kind->file_type, wants_cloexec(e));
+            files_open(e->model, e->task, e->t, fd, path ? model_label(e->model, path) : LULL_NONE,
+                       e->kind->file_type, wants_cloexec(e));
     }
 }
 
@@ -313,8 +315,7 @@ static bool has_path(const struct ended *e)
 static void make(struct ended *e)
 {
     const char *name = e->kind->file_name;
-    const char *path = !name || *name ? name : has_path(e) ? e->call->path->str : NULL;
-    make_named(e, path ? model_label(e->model, path) : LULL_NONE);
+    make_named(e, !name || *name ? name : has_path(e) ? e->call->path->str : NULL);
 }
 
 /* The kernel is given the name of a message queue without its slash (mq_open(3)), which the link in /proc has. */
@@ -323,7 +324,7 @@ static void make_queue(struct ended *e)
     if (has_path(e)) {
         g_string_printf(e->model->scratch, "/%s", e->call->path->str);
     }
-    make_named(e, has_path(e) ? model_label(e->model, e->model->scratch->str) : LULL_NONE);
+    make_named(e, has_path(e) ? e->model->scratch->str : NULL);
 }
 
 static void make_or_change(struct ended *e)

@@ -294,8 +294,7 @@ static void name_by_address(struct ended *e, uint32_t file, int32_t family, cons
     }
 }
 
-/* path: NULL: not known. */
-static void make_named(struct ended *e, const char *path)
+static void make_named(struct ended *e, const char *path /* or NULL */)
 {
     const int32_t fd = returned_fd(e);
     if (fd >= 0) {

@@ -286,9 +286,22 @@ def has_no_attribute_either(tell):
     while_written(tell, "fremovexattr", act)
 
 
+def submits(tell):
+    """io_submit() writes itself (IOCB_CMD_PWRITE) what goes through the page cache."""
+    setup, submit = {"x86_64": (206, 209), "aarch64": (0, 2)}[os.uname().machine]
+
+    def act(path):
+        file, context, text = os.open(path, os.O_WRONLY), ctypes.c_ulong(0), ctypes.create_string_buffer(b"!")
+        block = ctypes.create_string_buffer(struct.pack("=QIIHhIQQqQII", 7, 0, 0, 1, 0, file, ctypes.addressof(text), 1, 0, 0, 0, 0))
+        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(block))
+        if LIBC.syscall(setup, 4, ctypes.byref(context)) or LIBC.syscall(submit, context, ctypes.c_long(1), pointers) != 1:
+            os._exit(1)
+    while_written(tell, "io_submit", act)
+
+
 KINDS = (connect_in_vain, connect_late, asks_two, accepts, semaphore, queue, queue_by_name, types, polls, polls_two, ready_of_many, ready_of_set,
          polls_in_vain, selects_in_vain, ready_of_watched, requests, shrinks,
-         changes_mode, changes_times, gets_a_name, has_no_attribute, has_no_attribute_either)
+         changes_mode, changes_times, gets_a_name, has_no_attribute, has_no_attribute_either, submits)
 
 
 def teller(file, kind):

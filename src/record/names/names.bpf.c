@@ -436,19 +436,18 @@ static __always_inline void send_select(const struct call *call, long n_ready)
     send(record);
 }
 
-/* Each event (struct io_event) says of which request (struct iocb) it is, and that of which file. */
-static __always_inline void send_events(uint64_t pointer, long n_ready)
+/* Files of requests (struct iocb), to which an array has pointers: of each element, of so many bytes, there. */
+static __always_inline void send_requests(uint64_t pointer, long n, uint32_t bytes, uint32_t at)
 {
-    enum { EVENT_BYTES = 32, REQUEST_AT = 8, DESCRIPTOR_AT = 20, MOST = 4 };
+    enum { DESCRIPTOR_AT = 20, MOST = 4 };
     struct lull_names_record *record = may_have_waited() ? start_record(LULL_NAMES_READY) : NULL;
     if (!record) {
         return;
     }
     int32_t *fds = (void *)record->text;
-    for (uint32_t i = 0; i < MOST && i < n_ready; i++) {
+    for (uint32_t i = 0; i < MOST && i < n; i++) {
         uint64_t request;
-        if (bpf_probe_read_user(&request, sizeof request,
-                                (void *)(pointer + i * EVENT_BYTES + REQUEST_AT)) ||
+        if (bpf_probe_read_user(&request, sizeof request, (void *)(pointer + i * bytes + at)) ||
             bpf_probe_read_user(&fds[i], sizeof *fds, (void *)(request + DESCRIPTOR_AT))) {
             break; /* the program may have no use for the request any more */
         }
@@ -564,7 +563,10 @@ int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
         send_poll(call.arguments[0], call.arguments[1], ret);
         break;
     case LULL_NAMES_EVENTS:
-        send_events(call.arguments[3], ret);
+        send_requests(call.arguments[3], ret, 32, 8); /* struct io_event */
+        break;
+    case LULL_NAMES_REQUESTS:
+        send_requests(call.arguments[2], ret, sizeof(uint64_t), 0);
         break;
     case LULL_NAMES_WATCHES:
         send_watched(&call);

@@ -106,6 +106,7 @@ static const struct {
     {SYS_ppoll, LULL_NAMES_POLLED},
     {SYS_pselect6, LULL_NAMES_SELECTED},
     {SYS_io_getevents, LULL_NAMES_EVENTS},
+    {SYS_io_submit, LULL_NAMES_REQUESTS},
     {SYS_epoll_ctl, LULL_NAMES_WATCHES},
     {SYS_epoll_pwait, LULL_NAMES_WATCHED},
 #ifdef SYS_epoll_wait

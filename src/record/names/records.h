@@ -36,6 +36,7 @@ enum lull_names_action {
     LULL_NAMES_POLLED,      /* poll(fds, count, …) */
     LULL_NAMES_SELECTED,    /* select(count, read, write, exceptional, …) */
     LULL_NAMES_EVENTS,      /* io_getevents(context, least, most, events, …) */
+    LULL_NAMES_REQUESTS,    /* io_submit(context, count, requests) */
     LULL_NAMES_WATCHES,     /* epoll_ctl(epoll, operation, fd, event) */
     LULL_NAMES_WATCHED,     /* epoll_wait(epoll, events, …) */
     LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */

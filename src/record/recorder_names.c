@@ -45,13 +45,22 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 
 /* ---- events ---- */
 
-/* More than the reader names. */
-enum { MOST_READY = 4 };
+/* Descriptors of one record. More than the reader names. */
+struct ready {
+    uint32_t n;
+    int32_t fds[4];
+};
 
 static void put_ready(struct lull_state_trace *trace, const struct lull_names_record *record,
-                      int32_t fd, uint32_t *n)
+                      int32_t fd, struct ready *ready)
 {
-    if (fd >= 0 && (*n)++ < MOST_READY) {
+    for (uint32_t i = 0; i < ready->n; i++) {
+        if (ready->fds[i] == fd) {
+            return;
+        }
+    }
+    if (fd >= 0 && ready->n < G_N_ELEMENTS(ready->fds)) {
+        ready->fds[ready->n++] = fd;
         lull_state_trace_put_at(trace, (int64_t)record->time_ns, LULL_STATE_CALL_POLL,
                                 (union lull_state_value[]){{record->tid}, {fd}});
     }
@@ -60,24 +69,24 @@ static void put_ready(struct lull_state_trace *trace, const struct lull_names_re
 /* Those that became ready; if none did, all. */
 static void put_polled(struct lull_state_trace *trace, const struct lull_names_record *record)
 {
-    uint32_t n = 0;
+    struct ready ready = {0};
     struct pollfd polled;
     G_STATIC_ASSERT(sizeof polled == LULL_NAMES_POLLFD);
     for (uint32_t at = 0; at + sizeof polled <= record->length; at += sizeof polled) {
         memcpy(&polled, record->text + at, sizeof polled);
         if (polled.revents || record->a == 0) {
-            put_ready(trace, record, polled.fd, &n);
+            put_ready(trace, record, polled.fd, &ready);
         }
     }
 }
 
 static void put_descriptors(struct lull_state_trace *trace, const struct lull_names_record *record)
 {
-    uint32_t n = 0;
+    struct ready ready = {0};
     int32_t fd;
     for (uint32_t at = 0; at + sizeof fd <= record->length; at += sizeof fd) {
         memcpy(&fd, record->text + at, sizeof fd);
-        put_ready(trace, record, fd, &n);
+        put_ready(trace, record, fd, &ready);
     }
 }
 
@@ -93,12 +102,13 @@ static void put_data(struct lull_state_trace *trace, const struct lull_names_rec
 
 static void put_selected(struct lull_state_trace *trace, const struct lull_names_record *record)
 {
-    uint32_t n = 0;
+    struct ready ready = {0};
     unsigned long word;
     for (uint32_t at = 0; at + sizeof word <= record->length; at += sizeof word) {
         memcpy(&word, record->text + at, sizeof word);
         for (; word; word &= word - 1) {
-            put_ready(trace, record, (int32_t)(at % LULL_NAMES_SET * 8) + __builtin_ctzl(word), &n);
+            put_ready(trace, record, (int32_t)(at % LULL_NAMES_SET * 8) + __builtin_ctzl(word),
+                      &ready);
         }
     }
 }

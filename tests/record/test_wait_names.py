@@ -287,14 +287,14 @@ def has_no_attribute_either(tell):
 
 
 def submits(tell):
-    """io_submit() writes itself (IOCB_CMD_PWRITE) what goes through the page cache."""
+    """io_submit() writes itself (IOCB_CMD_PWRITE) what goes through the page cache: five requests for one file."""
     setup, submit = {"x86_64": (206, 209), "aarch64": (0, 2)}[os.uname().machine]
 
     def act(path):
         file, context, text = os.open(path, os.O_WRONLY), ctypes.c_ulong(0), ctypes.create_string_buffer(b"!")
         block = ctypes.create_string_buffer(struct.pack("=QIIHhIQQqQII", 7, 0, 0, 1, 0, file, ctypes.addressof(text), 1, 0, 0, 0, 0))
-        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(block))
-        if LIBC.syscall(setup, 4, ctypes.byref(context)) or LIBC.syscall(submit, context, ctypes.c_long(1), pointers) != 1:
+        pointers = (ctypes.c_void_p * 5)(*[ctypes.addressof(block)] * 5)
+        if LIBC.syscall(setup, 8, ctypes.byref(context)) or LIBC.syscall(submit, context, ctypes.c_long(5), pointers) != 5:
             os._exit(1)
     while_written(tell, "io_submit", act)
 

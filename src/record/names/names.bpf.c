@@ -436,11 +436,12 @@ static __always_inline void send_select(const struct call *call, long n_ready)
     send(record);
 }
 
-/* Files of requests (struct iocb), to which an array has pointers: of each element, of so many bytes, there. */
+/* Files of requests (struct iocb), which are mostly few: an array has pointers to them, of each element, of so many bytes, there. */
 static __always_inline void send_requests(uint64_t pointer, long n, uint32_t bytes, uint32_t at)
 {
-    enum { DESCRIPTOR_AT = 20, MOST = 4 };
-    struct lull_names_record *record = may_have_waited() ? start_record(LULL_NAMES_READY) : NULL;
+    enum { DESCRIPTOR_AT = 20, MOST = 32 };
+    struct lull_names_record *record =
+        n <= MOST && may_have_waited() ? start_record(LULL_NAMES_READY) : NULL;
     if (!record) {
         return;
     }

@@ -250,7 +250,8 @@ def while_written(tell, call, act, size=256 << 20):
     file = os.open(path, os.O_CREAT | os.O_WRONLY)
     writer = threading.Thread(target=os.write, args=(file, bytes(size)))
     writer.start()
-    time.sleep(0.02)
+    while not os.fstat(file).st_size:
+        time.sleep(0.001)
     tell(call, path)
     act(path)
     writer.join()

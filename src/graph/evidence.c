@@ -397,19 +397,15 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
 static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint32_t waker,
                           int64_t time_ns, GString *out)
 {
+    const struct lull_wait_reason none = LULL_WAIT_REASON_NONE;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    if (!reason && waker != LULL_NONE) {
-        g_string_append(out, "woken by ");
-        lull_evidence_append_task(eg, waker, time_ns, out);
-    } else if (reason) {
-        g_autoptr(GString) name = g_string_new(NULL);
-        if (waker != LULL_NONE) {
-            lull_evidence_append_task(eg, waker, time_ns, name);
-        }
-        lull_wait_reason_append(eg->model, reason, waker != LULL_NONE ? name->str : NULL, out);
-        lull_evidence_append_lease(eg, detail, time_ns, out);
-        lull_evidence_append_uring(eg, detail, out);
+    g_autoptr(GString) name = g_string_new(NULL);
+    if (waker != LULL_NONE) {
+        lull_evidence_append_task(eg, waker, time_ns, name);
     }
+    lull_wait_reason_append(eg->model, reason ? reason : &none, name->len ? name->str : NULL, out);
+    lull_evidence_append_lease(eg, detail, time_ns, out);
+    lull_evidence_append_uring(eg, detail, out);
 }
 
 /* What a wait had not ended before. */
@@ -612,9 +608,12 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     if (!reason) {
         return;
     }
+    const gsize before = out->len;
     g_string_append(out, out->len ? ", " : "");
+    const gsize start = out->len;
     if (reason->call == LULL_NONE || eg->evidence.items[detail].is_open) {
         lull_wait_reason_append(eg->model, reason, NULL, out);
+        g_string_truncate(out, out->len == start ? before : out->len);
         return;
     }
     g_string_append(out, timeout ? "timed out in " : "in ");

@@ -123,8 +123,8 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
 /* Of a task that is in no call: number in eg->reasons, or LULL_NONE. */
 static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
 {
-    struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
-    return lull_faults_explain(&eg->faults, eg->model, fact, &reason)
+    struct lull_wait_reason reason = lull_wait_reason_of(fact); /* in which call it was woken */
+    return lull_faults_explain(&eg->faults, eg->model, fact, &reason) || reason.release != LULL_NONE
                ? lull_wait_reasons_add(&eg->reasons, &reason)
                : LULL_NONE;
 }

@@ -548,6 +548,23 @@ static bool append_of_object(const struct lull_model *model, const struct lull_w
     return is_there;
 }
 
+/* "woken by expect/7 in write to /dev/ptmx" */
+static void append_waking(const struct lull_model *model, const struct lull_wait_reason *reason,
+                          const char *waker, GString *out)
+{
+    struct lull_wait_reason release = LULL_WAIT_REASON_NONE;
+    if (!waker) {
+        return;
+    }
+    g_string_append_printf(out, "woken by %s", waker);
+    if (reason->release != LULL_NONE) {
+        release.call = reason->release;
+        release.file = reason->release_file;
+        g_string_append_printf(out, " in %s", lull_model_label(model, release.call));
+        append_of_object(model, &release, out);
+    }
+}
+
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out)
 {
@@ -583,6 +600,7 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
         return;
     }
     if (reason->call == LULL_NONE) {
+        append_waking(model, reason, waker, out);
         return;
     }
     g_string_append(out, "in ");

@@ -114,7 +114,8 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
  *     in read of a pipe that sed/13 wrote to
  *     in wait4 for its child sh/14
  *     stopped by a signal until bash/15 continued it
- * Appends nothing if no call is known. */
+ *     woken by expect/7 in write to /dev/ptmx
+ * The last if it waited in no call, as threads of the kernel do. Appends nothing if neither is known. */
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);
 

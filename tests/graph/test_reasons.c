@@ -389,6 +389,36 @@ static void feed_path(struct lull_model *model, int64_t t, int tid, const char *
     FEED(call_path, 0, 0, t, .have = ALL, .tid = tid, .path = feed_text(path));
 }
 
+/* A thread of the kernel makes no calls: what it waited for is what whoever woke it did. Outside of a call that is not known. */
+static void test_work_for_the_kernel(struct fixture *f, gconstpointer data)
+{
+    const bool is_in_call = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_switch(model, 0, 0, 20, 1, 2, 2);
+    feed_call(model, 21, OPENAT, 0, 0, 0);
+    feed_path(model, 22, 2, "/dev/ptmx");
+    feed_return(model, 23, OPENAT, 5);
+    if (is_in_call) {
+        feed_call(model, 30, WRITE, 5, 0, 3);
+    }
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
+    feed_switch(model, 0, 0, 40, 2, 1, 0);
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 40, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 1);
+    struct lull_wait wait = {.end_ns = 31};
+    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
+                          &wait);
+    g_assert_null(wait.reason.kind);
+    g_assert_null(wait.reason.call);
+    g_assert_cmpstr(wait.reason.release, ==, is_in_call ? "write" : NULL);
+    g_assert_cmpstr(wait.detail, ==,
+                    is_in_call ? "woken by t2/2 in write to /dev/ptmx" : "woken by t2/2");
+}
+
 /* What a call is given, and what it opens, is known at its end: both of its waits were for that. */
 static const struct path_way {
     const char *name;
@@ -448,6 +478,10 @@ int main(int argc, char **argv)
         g_test_add(name, struct fixture, &series[i], set_up, test_series, tear_down);
     }
     g_test_add("/reasons/series-end", struct fixture, NULL, set_up, test_series_end, tear_down);
+    g_test_add("/reasons/work-for-the-kernel", struct fixture, GINT_TO_POINTER(true), set_up,
+               test_work_for_the_kernel, tear_down);
+    g_test_add("/reasons/woken-in-no-call", struct fixture, GINT_TO_POINTER(false), set_up,
+               test_work_for_the_kernel, tear_down);
     g_test_add("/reasons/stopped", struct fixture, GINT_TO_POINTER(false), set_up, test_stopped,
                tear_down);
     g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,

@@ -83,17 +83,22 @@ static void add(struct lull_kept sums[static MOST_TASKS], uint32_t *n, uint32_t 
     }
 }
 
-bool lull_turns_was_free(const struct lull_turns *turns, uint32_t host, int32_t cpu,
-                         int64_t time_ns)
+int64_t lull_turns_free_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                           int64_t start_ns, int64_t end_ns)
 {
     const uint32_t number = lull_map_find(&turns->by_cpu, cpu_key(host, cpu));
     if (number == LULL_MAP_NONE) {
-        return true;
+        return end_ns - start_ns;
     }
     const struct turn *list = turns->cpus.items[number].list.items;
     const uint32_t count = (uint32_t)turns->cpus.items[number].list.count;
-    const uint32_t after = LULL_LOWER_BOUND(i, count, list[i].start_ns < time_ns);
-    return after == 0 || list[after - 1].task == LULL_NONE;
+    int64_t free_ns = end_ns - start_ns, next_ns = end_ns;
+    for (uint32_t i = count; i > 0 && next_ns > start_ns; i--) {
+        const int64_t from_ns = CLAMP(list[i - 1].start_ns, start_ns, next_ns);
+        free_ns -= list[i - 1].task == LULL_NONE ? 0 : next_ns - from_ns;
+        next_ns = from_ns;
+    }
+    return free_ns;
 }
 
 struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t host, int32_t cpu,

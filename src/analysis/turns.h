@@ -21,8 +21,8 @@ void lull_turns_switched(struct lull_turns *turns, const struct lull_switch_fact
 /* Who had the CPU longest from start_ns to end_ns, but for the task itself; of a time with very many turns, in the last of them. */
 struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t host, int32_t cpu,
                                     uint32_t task, int64_t start_ns, int64_t end_ns);
-/* Whether nobody is known to have had the CPU right before that time. */
-bool lull_turns_was_free(const struct lull_turns *turns, uint32_t host, int32_t cpu,
-                         int64_t time_ns);
+/* For how long of that time nobody is known to have had the CPU. */
+int64_t lull_turns_free_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                           int64_t start_ns, int64_t end_ns);
 
 #endif

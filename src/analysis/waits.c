@@ -173,6 +173,15 @@ static struct lull_kept find_kept(struct waits *waits, const struct task_sum *ta
     return task->moved_ns != INT64_MIN && task->kept.ns > here.ns ? task->kept : here;
 }
 
+/* Who was woken gets a CPU that is free soon, unless a quota keeps it off: it has had it, which was not seen. */
+static bool was_unseen(const struct waits *waits, const struct lull_state_fact *fact)
+{
+    enum { SOON_NS = 1000000 };
+    const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
+    const int64_t start_ns = MAX(fact->start_ns, waits->head.start_ns);
+    return lull_turns_free_ns(waits->turns, host, fact->cpu, start_ns, fact->end_ns) > SOON_NS;
+}
+
 /* kept_by: of a task that was ready to run. */
 static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact,
                                    uint32_t kept_by)
@@ -182,10 +191,8 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
-        const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
-        /* Who was woken gets a CPU that is free, unless a quota keeps it off: one was not seen to. */
-        const bool is_unseen = is_open && fact->before != LULL_STATE_RUNNING &&
-                               lull_turns_was_free(waits->turns, host, fact->cpu, fact->end_ns);
+        const bool is_unseen =
+            is_open && fact->before != LULL_STATE_RUNNING && was_unseen(waits, fact);
         key.cause = is_unseen                            ? LULL_CAUSE_UNKNOWN
                     : fact->before == LULL_STATE_RUNNING ? CAUSE_PREEMPTED
                                                          : CAUSE_WOKEN;

@@ -319,8 +319,8 @@ def who_had_the_cpu():
 
 
 def unseen_turns():
-    """Task 5 is woken at 10 ms, and until the end, at 100 ms, it is not seen to get its CPU, which is free: it has had it, or a quota keeps it
-    off. Task 6 is woken at 60 ms and waits for a CPU that 7 has until the end. Task 9 loses its CPU at 40 ms, which is free from then on."""
+    """Task 5 is woken at 10 ms, and until the end, at 100 ms, it is not seen to get its CPU, which is free until 4 has it at 95 ms: it has had
+    it, or a quota keeps it off. Task 6 is woken at 60 ms and waits for a CPU that 7 has until the end. Task 9 loses its CPU at 40 ms, which is free from then on."""
     machine = Machine()
     switch, wake = machine.switch, machine.wake
     switch(0, 5, 0, 1)
@@ -332,6 +332,7 @@ def unseen_turns():
     switch(20, 8, 9, 1, 2)
     switch(40, 9, 0, 0, 2)
     machine.event(60, "sched_waking", {"comm": "task6", "tid": 6, "prio": 20, "target_cpu": 1}, 7, 1)
+    switch(95, 0, 4, 0)
     machine.event(100, "irq_handler_entry", {"irq": 9, "name": "disk"}, 0, 2)
     with machine.trace() as trace:
         rows = [(row["task"]["tid"], row["cause"], row["total_ns"] / 1e6) for row in waits(trace)["waits"] if row["state"] == "R"]

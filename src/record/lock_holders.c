@@ -328,16 +328,17 @@ GArray *lull_lock_holders_read(void)
     }
     looking.waiters = g_array_new(FALSE, FALSE, sizeof(struct waiter));
     find_waiters(&looking);
-    looking.listed = read_locks("/proc/locks", "");
     for (guint i = 0; i < looking.waiters->len && !is_over(&looking); i++) {
         const struct waiter *waiter = &g_array_index(looking.waiters, struct waiter, i);
         if (waiter->call->kind) {
+            /* For some 10 ms the kernel waits for all CPUs before it lists them: only if that is needed. */
+            looking.listed = looking.listed ? looking.listed : read_locks("/proc/locks", "");
             look_at_file(&looking, waiter);
         } else {
             look_at_futex(&looking, waiter);
         }
     }
     g_array_unref(looking.waiters);
-    g_array_unref(looking.listed);
+    g_clear_pointer(&looking.listed, g_array_unref);
     return looking.found;
 }

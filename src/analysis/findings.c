@@ -333,7 +333,7 @@ static bool is_pool(const struct word *words, size_t n)
     return is_shared && !is_released;
 }
 
-/* Appends to `waits` those of `sums` that may be rest, but not of threads that wait together for work. */
+/* Puts into `waits` those of `sums` that may be rest, but not of threads that wait together for work; how many. */
 static size_t take_rests(const struct findings *findings, const struct lull_wait_sum *sums,
                          size_t count, const struct lull_wait_sum **waits)
 {

@@ -111,22 +111,6 @@ static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *
     return number;
 }
 
-/* Of a task that was BLOCKED. */
-static struct lull_wait_reason reason_of(const struct waits *waits,
-                                         const struct lull_state_fact *fact)
-{
-    struct lull_wait_reason reason;
-    if (lull_wait_reason_is_stop(fact, &reason) ||
-        lull_wait_reason_is_freeze(waits->head.model, fact, &reason)) {
-        return reason;
-    }
-    reason = lull_wait_reason_of(fact);
-    if (fact->syscall == LULL_NONE) {
-        lull_faults_explain(&waits->faults, waits->head.model, fact, &reason);
-    }
-    return reason;
-}
-
 /* "page fault of /usr/bin/git", "page fault of memory in swap, vdb": of a task that waits in no call. device: NULL, or which
  * was read. */
 static uint32_t imposed_object(struct waits *waits, const struct lull_wait_reason *reason,
@@ -202,7 +186,8 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     key.cause = wakeup ? wakeup->cause : is_open ? CAUSE_NOT_ENDED : LULL_CAUSE_UNKNOWN;
     key.by = wakeup && wakeup->cause == LULL_CAUSE_TASK ? wakeup->task : LULL_NONE;
     key.letter = fact->letter ? fact->letter : '?';
-    const struct lull_wait_reason reason = reason_of(waits, fact);
+    const struct lull_wait_reason reason =
+        lull_faults_reason(&waits->faults, waits->head.model, fact);
     key.call = reason.call;
     key.object = object_of(waits, fact, &reason);
     key.chain = waits->head.params->by_stack ? fact->chain : LULL_NONE;
@@ -292,15 +277,14 @@ static void count_task(struct task_sum *task, const struct lull_wait_key *key, i
 /* ---- waits of which it is known later what they were for ---- */
 
 /* What a call opens, whom it connects with, or which request of an io_uring it waited for, is known when it ends. */
-static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
+static bool is_late(struct waits *waits, const struct lull_wait_key *key,
+                    const struct lull_state_fact *fact)
 {
     enum { NOT_ASKED, IS_LATE, IS_NOT };
-    struct lull_wait_reason stop;
-    if (fact->state != LULL_STATE_BLOCKED || fact->syscall == LULL_NONE ||
-        lull_wait_reason_is_stop(fact, &stop)) {
+    if (key->call == LULL_NONE) {
         return false;
     }
-    uint32_t *is = lull_slots_at(&waits->calls, fact->syscall);
+    uint32_t *is = lull_slots_at(&waits->calls, key->call);
     if (*is == NOT_ASKED) {
         const struct lull_model *model = waits->head.model;
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
@@ -424,7 +408,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
         count_task(task, &key, length_ns);
-        if (is_late(waits, fact)) {
+        if (is_late(waits, &key, fact)) {
             hold_wait(waits, fact, &key, start_ns, length_ns);
         } else {
             note_futex(count_wait(waits, task, &key, start_ns, length_ns), fact);

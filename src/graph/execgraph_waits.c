@@ -120,15 +120,6 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
     lull_vec_push(&eg->timeouts, note);
 }
 
-/* Of a task that is in no call: number in eg->reasons, or LULL_NONE. */
-static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
-{
-    struct lull_wait_reason reason = lull_wait_reason_of(fact); /* in which call it was woken */
-    return lull_faults_explain(&eg->faults, eg->model, fact, &reason) || reason.release != LULL_NONE
-               ? lull_wait_reasons_add(&eg->reasons, &reason)
-               : LULL_NONE;
-}
-
 /* A wait in io_uring_enter() is over, as is known when the call returns or waits again, at until_ns: says for which
  * request it was. Returns whether its own time-out ended it. */
 static bool name_request(struct lull_execgraph *eg, uint32_t task, const struct wait_note *wait,
@@ -162,13 +153,11 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
                                 .index = packet,
                                 .waker = LULL_NONE,
                                 .is_open = !wakeup};
-    struct lull_wait_reason stop;
-    if (lull_wait_reason_is_stop(fact, &stop) ||
-        lull_wait_reason_is_freeze(eg->model, fact, &stop)) {
-        evidence.reason = lull_wait_reasons_add(&eg->reasons, &stop);
-    } else if (fact->syscall != LULL_NONE) {
-        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+    const struct lull_wait_reason reason = lull_faults_reason(&eg->faults, eg->model, fact);
+    if (reason.call != LULL_NONE || reason.release != LULL_NONE || reason.fault || reason.stopped) {
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
+    }
+    if (reason.call != LULL_NONE) {
         struct wait_note *wait = last_wait(eg, fact->task);
         if (wait->evidence != LULL_NONE) {
             name_request(eg, fact->task, wait, fact->call ? fact->call->start_ns : INT64_MIN,
@@ -185,8 +174,6 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         wait->start_ns = fact->start_ns;
         wait->end_ns = fact->end_ns;
         note_waker(eg, fact, &reason, wait->evidence);
-    } else {
-        evidence.reason = fault_reason(eg, fact);
     }
     if (wakeup) {
         evidence.label = wakeup->label;

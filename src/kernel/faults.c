@@ -90,10 +90,18 @@ static enum lull_fault fault_of(const struct lull_faults *faults, const struct l
                : LULL_FAULT_NONE;
 }
 
-bool lull_faults_explain(const struct lull_faults *faults, const struct lull_model *model,
-                         const struct lull_state_fact *fact, struct lull_wait_reason *reason)
+struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
+                                           const struct lull_model *model,
+                                           const struct lull_state_fact *fact)
 {
-    const enum lull_fault fault = fault_of(faults, model, fact, reason);
-    reason->fault = fault == LULL_FAULT_NONE ? reason->fault : (uint8_t)fault;
-    return fault != LULL_FAULT_NONE;
+    struct lull_wait_reason reason;
+    if (lull_wait_reason_is_stop(fact, &reason) ||
+        lull_wait_reason_is_freeze(model, fact, &reason)) {
+        return reason;
+    }
+    reason = lull_wait_reason_of(fact);
+    if (fact->syscall == LULL_NONE) {
+        reason.fault = (uint8_t)fault_of(faults, model, fact, &reason);
+    }
+    return reason;
 }

@@ -21,10 +21,11 @@ struct lull_faults {
 };
 
 void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact);
-/* Says of a task that is BLOCKED in no call what it waits for, in `reason`. Returns false, and leaves it as it is, if that is
- * not memory, or cannot be told. */
-bool lull_faults_explain(const struct lull_faults *faults, const struct lull_model *model,
-                         const struct lull_state_fact *fact, struct lull_wait_reason *reason);
+/* Why a task was BLOCKED: what stopped it, else its call, else the memory that it needed; only the call of whoever woke it, or
+ * nothing, if none of these is known. */
+struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
+                                           const struct lull_model *model,
+                                           const struct lull_state_fact *fact);
 void lull_faults_free(struct lull_faults *faults);
 
 #endif

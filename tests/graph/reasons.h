@@ -102,4 +102,19 @@ static inline struct lull_segment wait_of(struct fixture *f, GStringChunk *strin
     return segment;
 }
 
+/* What is said of the only wait that the path of task 1 goes into, which ended at woken_ns. */
+static inline struct lull_wait entered_wait(struct fixture *f, GStringChunk *strings,
+                                            int64_t start_ns, int64_t end_ns, int64_t woken_ns)
+{
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    g_autoptr(GArray) hops =
+        lull_critpath_find_waits(f->eg->graph, lull_model_find_tid(f->model, 0, 1), start_ns,
+                                 end_ns, LULL_PATH_BOUNDED, waits);
+    struct lull_wait wait = {.end_ns = woken_ns};
+    g_assert_cmpuint(waits->len, ==, 1);
+    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
+                          &wait);
+    return wait;
+}
+
 #endif

@@ -48,7 +48,6 @@ static void test_provided_page(struct fixture *f, gconstpointer data)
     const bool is_recent = GPOINTER_TO_INT(data);
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     feed_call(model, 10, KILL, 1, 0, 0);
     feed_return(model, 20, KILL, 0);
@@ -57,12 +56,7 @@ static void test_provided_page(struct fixture *f, gconstpointer data)
     feed_switch(model, 0, 0, 1000000, 1, 2, 2);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 1500000, 1, 0);
     feed_switch(model, 0, 0, 1600000, 2, 1, 0);
-    g_autoptr(GArray) hops = lull_critpath_find_waits(
-        f->eg->graph, lull_model_find_tid(model, 0, 1), 0, 1600000, LULL_PATH_BOUNDED, waits);
-    g_assert_cmpuint(waits->len, ==, 1);
-    struct lull_wait wait = {.end_ns = 1500000};
-    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
-                          &wait);
+    const struct lull_wait wait = entered_wait(f, strings, 0, 1600000, 1500000);
     g_assert_cmpstr(wait.reason.kind, ==, is_recent ? "fault" : NULL);
     g_assert_cmpstr(wait.detail, ==,
                     is_recent ? "in a page fault of a mapped file, inode 77, woken by t2/2"

@@ -370,13 +370,7 @@ static void test_stopped(struct fixture *f, gconstpointer data)
     feed_call(model, 30, KILL, 1, 18, 0);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
     feed_switch(model, 0, 0, 40, 2, 1, 0);
-    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
-    g_autoptr(GArray) hops = lull_critpath_find_waits(
-        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 40, LULL_PATH_BOUNDED, waits);
-    g_assert_cmpuint(waits->len, ==, 1);
-    struct lull_wait wait = {.end_ns = 31};
-    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
-                          &wait);
+    const struct lull_wait wait = entered_wait(f, strings, 20, 40, 31);
     g_assert_cmpstr(wait.reason.kind, ==, "stop");
     g_assert_null(wait.reason.call);
     g_assert_cmpstr(wait.detail, ==,
@@ -395,7 +389,6 @@ static void test_work_for_the_kernel(struct fixture *f, gconstpointer data)
     const bool is_in_call = GPOINTER_TO_INT(data);
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     feed_switch(model, 0, 0, 20, 1, 2, 2);
     feed_call(model, 21, OPENAT, 0, 0, 0);
@@ -406,12 +399,7 @@ static void test_work_for_the_kernel(struct fixture *f, gconstpointer data)
     }
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
     feed_switch(model, 0, 0, 40, 2, 1, 0);
-    g_autoptr(GArray) hops = lull_critpath_find_waits(
-        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 40, LULL_PATH_BOUNDED, waits);
-    g_assert_cmpuint(waits->len, ==, 1);
-    struct lull_wait wait = {.end_ns = 31};
-    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
-                          &wait);
+    const struct lull_wait wait = entered_wait(f, strings, 20, 40, 31);
     g_assert_null(wait.reason.kind);
     g_assert_null(wait.reason.call);
     g_assert_cmpstr(wait.reason.release, ==, is_in_call ? "write" : NULL);

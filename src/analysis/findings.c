@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a report opens with: CPU quotas that were used up, what was killed as no memory was left, the waits that cost
+/* What a report opens with: CPU quotas that were used up, CPU time that went to other virtual machines, what was killed as no memory was left, the waits that cost
  * most, the busiest disks, the longest waits for a CPU, each as a sentence and with the command that shows more. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -382,14 +382,20 @@ static void add_waits(struct findings *findings)
     }
 }
 
+/* Whether the window has all that was recorded of a host, of which the kernel counted something. */
+static bool is_of_all(const struct findings *findings, uint32_t host)
+{
+    const struct lull_coverage *coverage = findings->head.coverage;
+    return coverage && findings->head.start_ns <= coverage[host].first_ns &&
+           findings->end_ns >= coverage[host].last_ns;
+}
+
 /* Which tasks a quota stopped, the model does not say; the kernel counted for how long, in the whole
  * recording. */
 static void add_quota(void *user, uint32_t host, const struct lull_cpu_quota *quota)
 {
     struct findings *findings = user;
-    const struct lull_coverage *coverage = findings->head.coverage;
-    if (!coverage || findings->head.start_ns > coverage[host].first_ns ||
-        findings->end_ns < coverage[host].last_ns) {
+    if (!is_of_all(findings, host)) {
         return;
     }
     char limit[LULL_TIME_TEXT_SIZE], period[LULL_TIME_TEXT_SIZE], off[LULL_TIME_TEXT_SIZE];
@@ -422,6 +428,38 @@ static void add_quotas(struct findings *findings)
     while (findings->rows.count > MOST_QUOTAS) {
         finding_clear(&findings->rows.items[--findings->rows.count]);
     }
+}
+
+/* The recording in which the hypervisor took most, if it was a hundredth of the time at least. No event says when: whoever
+ * had such a CPU seems to run. */
+static void add_steal(struct findings *findings)
+{
+    enum { LEAST_PART = 100 };
+    const struct lull_session *session = findings->head.session;
+    const struct lull_recording_info *most = NULL;
+    for (uint32_t i = 0; session && i < lull_session_recording_count(session); i++) {
+        const struct lull_recording_info *recording = lull_session_recording(session, i);
+        const bool is_asked = findings->head.params->host < 0 ||
+                              recording->host == (uint32_t)findings->head.params->host;
+        if (is_asked && is_of_all(findings, recording->host) &&
+            recording->start_ns < recording->end_ns &&
+            recording->steal_ns > (most ? most->steal_ns : 0)) {
+            most = recording;
+        }
+    }
+    const int64_t length_ns = most ? lull_sum(most->end_ns, -most->start_ns) : 0;
+    if (!most || most->steal_ns < length_ns / LEAST_PART) {
+        return;
+    }
+    char steal[LULL_TIME_TEXT_SIZE], length[LULL_TIME_TEXT_SIZE];
+    char *text = g_strdup_printf(
+        "the hypervisor ran others for %s on CPUs of this machine that had something to do (the "
+        "kernel's count in %s of recording)",
+        duration(most->steal_ns, steal), duration(length_ns, length));
+    lull_vec_push(&findings->rows,
+                  (struct finding){"steal", text,
+                                   lull_report_command(session, most->host, "waits --state R"),
+                                   most->host, most->steal_ns, INT64_MIN});
 }
 
 static void add_disk(struct findings *findings, int64_t length_ns)
@@ -567,6 +605,7 @@ static void findings_emit(struct lull_analysis *analysis, const struct lull_wind
 {
     struct findings *findings = (struct findings *)analysis;
     add_quotas(findings);
+    add_steal(findings);
     add_kills(findings, window);
     add_waits(findings);
     add_disk(findings, window->end_ns - window->start_ns);
@@ -581,8 +620,8 @@ const struct lull_analysis_class lull_analysis_findings = {
     .name = "findings",
     .title = "Findings",
     .description =
-        "CPU quotas that were used up, what was killed as no memory was left, the waits that cost "
-        "most, the busiest disk, the longest waits for a CPU",
+        "CPU quotas that were used up, CPU time that went to other virtual machines, what was killed "
+        "as no memory was left, the waits that cost most, the busiest disk, the longest waits for a CPU",
     .tags = (const char *const[]){"sched", "io", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",

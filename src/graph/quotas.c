@@ -184,7 +184,7 @@ static void rule_out(struct lull_execgraph *eg, const struct lull_recording_file
     const int64_t until_ns = !is_known        ? INT64_MIN
                              : longest_ns > 0 ? lull_sum(last_ns, -longest_ns)
                                               : INT64_MAX;
-    lull_add(&host->steal_ns, file->steal_ns);
+    lull_add(&host->steal_ns, info->steal_ns);
     host->quotas_ns = is_first ? until_ns : MIN(host->quotas_ns, until_ns);
 }
 

@@ -4,6 +4,7 @@
 # the state beside the events gives names and files, and what is damaged or not finished is refused. Argument: write_state.
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -280,6 +281,14 @@ def test_steal(folder):
         small_dat.write(os.path.join(path, "trace.dat"), events, OFFSET)
         found = [step["detail"] for step in path_of(path, "--tid", "11")["segments"] if step["state"] == "preempted"]
         tap.ok(found == [f"on CPU 0, which came out of idle{said}", "on CPU 0, which came out of idle"], f"{name}: a CPU that comes out of idle late", found)
+        text, of_json = (lull("info", *options, path)[1] for options in ((), ("--json",)))
+        stolen = re.findall(r"^  stolen +(\S+ \S+)", text, re.M)
+        tap.ok(stolen == (["230.0 ms"] if steal else []) and json.loads(of_json)["recordings"][0]["steal_ns"] == (steal or 0), f"{name}: info says so", text)
+        tap.ok([row["time_ns"] for row in findings(path) if row["kind"] == "steal"] == ([steal] if steal else []), f"{name}: a finding", findings(path))
+        tap.ok(all(row["kind"] != "steal" for row in findings(path, "--end", "+20ms")), f"{name}: not of a part, since the kernel counted it all")
+    for name, steal, is_said in (("a hundredth", 10 * MS, True), ("less", 10 * MS - 1, False)):
+        describe(path, command=None, steal_ns=steal, begin_ns=OFFSET, end_ns=OFFSET + 1000 * MS)
+        tap.ok([row["time_ns"] for row in findings(path) if row["kind"] == "steal"] == [steal] * is_said, f"{name} of the time that was recorded", findings(path))
 
 
 THREADS_QUOTA = {**QUOTA, "pids": [11, 13], "throttled_ns": 350 * MS}

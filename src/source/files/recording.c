@@ -151,7 +151,7 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         {"events", AT(info.events), 0, INT64_MAX - 1, true},
         {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
         {"lost_names", AT(info.lost_names), 0, INT64_MAX - 1, false},
-        {"steal_ns", AT(steal_ns), 0, INT64_MAX - 1, false},
+        {"steal_ns", AT(info.steal_ns), 0, INT64_MAX - 1, false},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
         struct json_object *in = numbers[i].is_recorded ? recorded : object;

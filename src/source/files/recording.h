@@ -35,9 +35,7 @@ struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
     const char *hostname;            /* or NULL */
     const char *host_name; /* what people call the machine, if it is something else; or NULL */
-    int64_t
-        steal_ns; /* so long the hypervisor ran others on CPUs of the machine; 0: never, or not known */
-    bool has_all_quotas;          /* the machine had no CPU quotas but those in info */
+    bool has_all_quotas;   /* the machine had no CPU quotas but those in info */
     const char *quota_timer_text; /* or NULL */
     uint64_t quota_timer; /* address of the kernel's function that starts the periods of CPU quotas;
                              0: not recorded */

@@ -249,6 +249,7 @@ static struct json_object *json_recording(const struct lull_info *info,
     lull_json_add_text(object, "names_missing",
                        recording->names_missing[0] ? recording->names_missing : NULL);
     lull_json_add_number(object, "lost_names", recording->lost_names);
+    lull_json_add_number(object, "steal_ns", recording->steal_ns);
     struct json_object *quotas = json_object_new_array();
     for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
         json_object_array_add(quotas, lull_quota_json(&recording->cpu_quotas[i]));

@@ -136,6 +136,19 @@ static void add_quotas(GString *text, const struct lull_recording_info *recordin
     }
 }
 
+static void add_steal(GString *text, const struct lull_recording_info *recording)
+{
+    char steal[LULL_TIME_TEXT_SIZE];
+    if (recording->steal_ns > 0) {
+        lull_duration_format(recording->steal_ns, steal);
+        g_autofree char *line = g_strdup_printf(
+            "%s in which its hypervisor ran others on CPUs that had something to do "
+            "(the kernel's count, summed over CPUs)",
+            steal);
+        add_field(text, "stolen", line);
+    }
+}
+
 /* Of the machine, in the whole recording. */
 static void add_pressure(GString *text, const struct lull_recording_info *recording)
 {
@@ -179,6 +192,7 @@ char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, boo
         add_result(text, recording);
         add_names(text, recording, ascii);
         add_quotas(text, recording, ascii);
+        add_steal(text, recording);
         add_pressure(text, recording);
         g_string_append_c(text, '\n');
     }

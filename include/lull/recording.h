@@ -84,13 +84,13 @@ struct lull_recording_info {
         *names_missing; /**< why paths and addresses that system calls are given by pointer are
                                   not recorded, for people; "": they are, or the tracer does it */
     int64_t lost_names; /**< of them, for which there was no room; 0: none */
-    int64_t steal_ns;   /**< the hypervisor ran others for so long, summed over CPUs of the machine
-                           that had something to do; 0: never, or not known */
     const struct lull_group_pressure *group_pressures; /**< of those that stalled; NULL: none */
     uint32_t n_group_pressures;
     const struct lull_pressure_sample *pressure_samples; /**< in order of time, the last at its end;
                                                               NULL: not recorded */
     uint32_t n_pressure_samples;
+    int64_t steal_ns; /**< the hypervisor ran others for so long, summed over CPUs of the machine
+                         that had something to do; 0: never, or not known */
 };
 
 /** Recordings are numbered from 0 in the order in which their first trace was added. */

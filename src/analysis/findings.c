@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a report opens with: CPU quotas that were used up, CPU time that went to other virtual machines, what was killed
- * as no memory was left, the waits that cost most, the busiest disks, the longest waits for a CPU, each as a sentence and with the command that shows more. */
+ * as no memory was left, the waits that cost most, the busiest disks, the longest waits for a CPU, each as a sentence and
+ * with the command that shows more. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,6 +24,7 @@ struct lull_instances {
     GStringChunk *texts;
     /* Of the reading that they come from; NULL where there is none. */
     const struct lull_waits *waits;
+    enum lull_path_kind kind;       /* of their paths */
     struct lull_portions *portions; /* what the paths that were found are about */
     uint32_t *samples;              /* by position in the list; LULL_NONE: no path yet */
 };

@@ -12,12 +12,13 @@ uint64_t lull_waits_refused(const struct lull_waits *waits)
 }
 
 /* Makes of those that were found what paths can be asked of; NULL stays NULL. */
-static struct lull_instances *prepare(const struct lull_waits *waits,
+static struct lull_instances *prepare(const struct lull_waits *waits, enum lull_path_kind kind,
                                       struct lull_instances *instances)
 {
     if (instances) {
         instances->waits = waits;
-        instances->portions = lull_portions_new(waits->eg, waits->session);
+        instances->kind = kind;
+        instances->portions = lull_portions_new(waits->eg, waits->session, kind);
         instances->samples = g_new(uint32_t, MAX(instances->list->len, 1));
         for (uint32_t i = 0; i < instances->list->len; i++) {
             instances->samples[i] = LULL_NONE;
@@ -29,7 +30,7 @@ static struct lull_instances *prepare(const struct lull_waits *waits,
 struct lull_instances *lull_waits_instances_of(const struct lull_waits *waits, uint32_t period,
                                                const char *const *group_by, GError **error)
 {
-    return prepare(waits,
+    return prepare(waits, period == LULL_NO_PERIOD ? LULL_PATH_REQUEST : LULL_PATH_BOUNDED,
                    period == LULL_NO_PERIOD
                        ? lull_instances_of_requests(waits->requests, waits->session, waits->model)
                        : lull_instances_of_period(waits->periods, waits->tracker, waits->model,
@@ -144,7 +145,7 @@ struct lull_path *lull_instances_path(const struct lull_instances *instances,
     const struct lull_waits *waits = instances->waits;
     if (lull_instance_has_path(instance)) {
         return lull_execgraph_path(waits->eg, waits->session, waits->sync, instance->task,
-                                   instance->start_ns, instance->end_ns, LULL_PATH_BOUNDED);
+                                   instance->start_ns, instance->end_ns, instances->kind);
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "instance %u has no path: %s",
                 instance->number,

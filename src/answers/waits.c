@@ -525,7 +525,8 @@ struct lull_path *lull_waits_request_path(const struct lull_waits *waits, int64_
                     id);
         return NULL;
     }
-    return find_path(waits, request->task, request->start_ns, request->end_ns, kind);
+    return find_path(waits, request->task, request->start_ns, request->end_ns,
+                     kind == LULL_PATH_BOUNDED ? LULL_PATH_REQUEST : kind);
 }
 
 static bool is_selected(const struct lull_waits *waits, const struct lull_selection *wanted,

@@ -421,7 +421,9 @@ const struct lull_verb lull_verb_critpath = {
     .description =
         "Follows a task backwards. Where the task was blocked, the path goes on with the task "
         "that woke it, into that task's past: through processes, interrupts, disks, and packets "
-        "to other machines, but never further back than the start of the wait. The steps cover "
+        "to other machines, but never further back than the start of the wait. Of a server that "
+        "waits for one of several descriptors, in epoll_wait, poll or select, it follows what the server "
+        "had asked for, not what it did for others meanwhile. The steps cover "
         "the time in question exactly, without gap or overlap; if one of them were shorter, the "
         "whole would be shorter.\n"
         "With --unbounded the path does not return to the task that waited: it follows the last "

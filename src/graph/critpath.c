@@ -41,7 +41,8 @@ struct walk {
     int64_t time_ns;
     int64_t bound_ns; /* start of the wait under explanation; INT64_MIN on the line in question */
     bool is_unbounded;
-    bool is_same; /* the line in question is not that of the question any more */
+    bool is_request; /* what the line in question did for others is not in question */
+    bool is_same;    /* the line in question is not that of the question any more */
     LULL_VEC(struct frame) frames;
 
     uint32_t jumped_from[MAX_INSTANT_JUMPS]; /* lines left at the present time_ns */
@@ -250,9 +251,19 @@ static bool is_resolvable(const struct walk *walk, const struct lull_graph_point
 static uint32_t index_before(const struct walk *walk, const struct lull_graph_point *edge,
                              int64_t wait_ns)
 {
-    return lull_graph_link_at(walk->graph, edge->link)->is_long
-               ? find_index(walk->graph, walk->line, wait_ns)
-               : walk->index - 1;
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
+    return link->is_long || link->is_asked ? find_index(walk->graph, walk->line, wait_ns)
+                                           : walk->index - 1;
+}
+
+/* Since when the line has waited for what the link brings, as far as the question asks. What it did meanwhile for others has
+ * nothing to do with who waits for it now. */
+static int64_t wait_start(const struct walk *walk, uint32_t link)
+{
+    const int64_t start_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
+    return walk->is_request || walk->frames.count > 0
+               ? MIN(start_ns, lull_graph_asked_at(walk->graph, link))
+               : start_ns;
 }
 
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
@@ -265,13 +276,15 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
     /* Interrupts wait for nothing themselves: who waits for them does. */
     if (walk->waits && !edge->is_alone) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
-        const struct lull_path_wait wait = {
-            walk->wait,
-            walk->line,
-            edge->detail,
-            start_ns,
-            start_ns > MAX(walk->bound_ns, walk->start_ns),
-            lull_graph_wait_start(walk->graph, walk->line, walk->index) > walk->start_ns};
+        const int64_t slept_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
+        const bool is_asked = lull_graph_link_at(walk->graph, edge->link)->is_asked;
+        const struct lull_path_wait wait = {walk->wait,
+                                            walk->line,
+                                            edge->detail,
+                                            start_ns,
+                                            start_ns > MAX(walk->bound_ns, walk->start_ns),
+                                            is_asked &&
+                                                start_ns<slept_ns, slept_ns> walk->start_ns};
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }
@@ -287,8 +300,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
         go_back_in_transit(walk, walk->bound_ns, edge->link);
         return true;
     }
-    int64_t wait_ns =
-        MAX(lull_graph_wait_start(walk->graph, walk->line, walk->index), walk->bound_ns);
+    int64_t wait_ns = MAX(wait_start(walk, edge->link), walk->bound_ns);
     if (walk->is_unbounded && !link->is_bounded) {
         wait_ns = walk->start_ns; /* the waiting line is never come back to */
     } else if (link->is_idle && walk->frames.count > 0) {
@@ -370,7 +382,8 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
                         .line = line,
                         .time_ns = end_ns,
                         .bound_ns = INT64_MIN,
-                        .is_unbounded = kind == LULL_PATH_UNBOUNDED};
+                        .is_unbounded = kind == LULL_PATH_UNBOUNDED,
+                        .is_request = kind == LULL_PATH_REQUEST};
     if (start_ns >= end_ns) {
         return walk.hops;
     }

@@ -17,6 +17,7 @@ struct lull_path_wait {
     uint32_t detail;  /* of the edge */
     int64_t start_ns; /* from here on it is explained */
     bool is_whole;    /* it also started there; else before what it is to explain: it was idle */
+    bool is_shared;   /* it did other things after that, before it waited for good */
     bool is_recent; /* it started after the start of the path, be it before what it is to explain */
 };
 

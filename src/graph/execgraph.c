@@ -166,6 +166,7 @@ struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
         eg->hosts.items[eg->hosts.count - 1].quotas_ns = INT64_MIN;
         eg->hosts.items[eg->hosts.count - 1].lost_ns = INT64_MIN;
+        eg->hosts.items[eg->hosts.count - 1].missing_ns = INT64_MIN;
     }
     return &eg->hosts.items[host];
 }
@@ -242,11 +243,12 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
     struct lull_execgraph *eg = user;
+    struct host_notes *notes = lull_execgraph_host(eg, fact->host);
+    notes->missing_ns = MAX(notes->missing_ns, fact->end_ns);
     if (lull_lost_is_gap(fact)) {
         lull_vec_push(&eg->gaps, *fact);
     } else {
-        int64_t *lost_ns = &lull_execgraph_host(eg, fact->host)->lost_ns;
-        *lost_ns = MAX(*lost_ns, fact->end_ns);
+        notes->lost_ns = MAX(notes->lost_ns, fact->end_ns);
     }
     if (eg->vcpus) {
         lull_vcpu_track_lost(eg->vcpus, fact);
@@ -515,6 +517,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->chains);
     lull_vec_free(&eg->last_waits);
     lull_vec_free(&eg->sent);
+    lull_vec_free(&eg->turns);
+    lull_vec_free(&eg->used_in);
     lull_vec_free(&eg->timeouts);
     lull_map_free(&eg->timeout_of);
     lull_map_free(&eg->tries_of);

@@ -429,6 +429,15 @@ static void report(void *user, const struct path_piece *piece)
     lull_vec_push(&telling->segments, segment);
 }
 
+static void add_shared(struct lull_path *path, struct lull_wait *wait)
+{
+    g_autofree char *detail =
+        g_strconcat(wait->detail ? wait->detail : "", wait->detail ? ", " : "",
+                    "and does other things meanwhile", NULL);
+    wait->is_shared = true;
+    wait->detail = g_string_chunk_insert_const(path->strings, detail);
+}
+
 /* The waits that the path goes into. Each ends where the last step within it does. */
 static void report_waits(struct lull_path *path, const struct lull_execgraph *eg,
                          const GArray *waits)
@@ -453,6 +462,9 @@ static void report_waits(struct lull_path *path, const struct lull_execgraph *eg
         wait->comm = g_string_chunk_insert_const(
             path->strings, lull_model_comm(eg->model, known->line, wait->end_ns));
         lull_evidence_entered(eg, known->detail, path->strings, wait);
+        if (known->is_shared) {
+            add_shared(path, wait);
+        }
         if (known->within != LULL_NONE) {
             int64_t *end_ns = &path->waits[known->within].end_ns;
             *end_ns = MAX(*end_ns, wait->end_ns);

@@ -59,6 +59,10 @@ struct wait_note {
     uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
     bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
     int64_t
+        ready_ns; /* end of its last wait for one of several descriptors, of which is not known yet which was ready; or INT64_MIN */
+    uint32_t
+        turn; /* in which it uses descriptors now; LULL_NONE: it has used none since it waited */
+    int64_t
         left_ns; /* so long it may still run to be only trying again; negative: it does other things */
 };
 
@@ -121,7 +125,9 @@ struct host_notes {
     int64_t
         steal_ns; /* so long its hypervisor ran others on its CPUs, in its recordings; 0: never, or not known */
     int64_t lost_ns; /* until when events were lost, at the latest; INT64_MIN: none were */
-    bool has_calls;  /* of some task */
+    int64_t
+        missing_ns; /* until when events are missing, lost or not recorded; INT64_MIN: none are */
+    bool has_calls; /* of some task */
 };
 
 /* What a task needs of memory. */
@@ -171,6 +177,10 @@ struct lull_execgraph {
     struct lull_wait_reasons reasons;
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
+    LULL_VEC(int64_t)
+    turns; /* of tasks, between waits for one of several descriptors: the start of the one that ended it */
+    LULL_VEC(uint32_t)
+    used_in;        /* by file: the last turn in which it brought or took something, or LULL_NONE */
     bool has_asked; /* a task has asked for a connection without waiting for it */
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of; /* evidence → one of these */
@@ -213,6 +223,12 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
 void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact);
 /* How a call ended says what had ended the last wait in it. */
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
+
+/* asked.c: the call in which the task waited then for one of several descriptors is over; a task has used one. */
+void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                      struct wait_note *wait, int64_t start_ns, int64_t end_ns);
+void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                    struct wait_note *wait);
 
 /* stuck.c: the task that held the lock that an open wait of `line` is for; LULL_NONE: none, or not known. */
 uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint32_t evidence);

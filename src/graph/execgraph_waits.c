@@ -9,7 +9,9 @@ static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint3
         lull_vec_push(&eg->last_waits, (struct wait_note){.evidence = LULL_NONE,
                                                           .refused = LULL_NONE,
                                                           .tries = LULL_NONE,
-                                                          .left_ns = -1});
+                                                          .left_ns = -1,
+                                                          .ready_ns = INT64_MIN,
+                                                          .turn = LULL_NONE});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
 }
@@ -269,6 +271,11 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     if (!io || io->file == LULL_NONE) {
         return;
     }
+    struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
+    if (io->kind >= LULL_IO_OPEN ||
+        wait->ready_ns != INT64_MIN) { /* not epoll_ctl() and the like */
+        lull_asked_use(eg, fact, wait);
+    }
     if (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ) {
         if (G_UNLIKELY(io->kind == LULL_IO_CONNECT || eg->has_asked)) {
             note_connection(eg, fact);
@@ -279,7 +286,6 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     if (io->bytes == 0 || (io->bytes < 0 && (!fact->has_ret || fact->ret <= 0))) {
         return;
     }
-    struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
     struct sent_note *sent = &eg->sent.items[fact->task];
     const struct lull_file *file = lull_model_file(eg->model, io->file);
     if (io->kind == LULL_IO_WRITE && asks_again(eg, wait, io->file)) {
@@ -342,8 +348,13 @@ end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct
     const bool timed_out = name_request(eg, fact->task, &wait, fact->start_ns, fact->end_ns) &&
                            fact->has_ret && !fact->error;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
-    if (!reason || reason->call != fact->name ||
-        eg->evidence.items[wait.evidence].waker != LULL_NONE ||
+    if (!reason || reason->call != fact->name) {
+        return;
+    }
+    if (lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY) {
+        lull_asked_ready(eg, fact, last, wait.start_ns, wait.end_ns);
+    }
+    if (eg->evidence.items[wait.evidence].waker != LULL_NONE ||
         eg->evidence.items[wait.evidence].index != LULL_NONE) {
         return;
     }

@@ -18,8 +18,9 @@ struct graph_line {
 struct lull_graph {
     LULL_VEC(struct graph_line) lines;
     LULL_VEC(struct lull_graph_link) links;
-    LULL_VEC(int64_t) since;  /* of waits that are longer than the edge they end with */
+    LULL_VEC(int64_t) since;  /* starts of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
+    struct lull_map asked_of; /* link → one of these, too */
     LULL_VEC(struct lull_graph_through) through;
     struct lull_map through_of; /* link → one of these */
 };
@@ -42,6 +43,7 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->links);
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
+    lull_map_free(&graph->asked_of);
     lull_vec_free(&graph->through);
     lull_map_free(&graph->through_of);
     g_free(graph);
@@ -215,21 +217,50 @@ void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_
     }
 }
 
+/* The link into the point at that time, if the edge that ends there starts later than since_ns; or LULL_NONE: one that is
+ * no longer would lead back to where it ends. */
+static uint32_t find_longer(const struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                            int64_t since_ns)
+{
+    const uint32_t index = find_line_point(graph, line, time_ns);
+    const struct lull_graph_point *points =
+        index != LULL_NONE ? graph->lines.items[line].points.items : NULL;
+    return points && index > 0 && since_ns < points[index - 1].time_ns ? points[index].link
+                                                                       : LULL_NONE;
+}
+
+static void keep_since(struct lull_graph *graph, struct lull_map *map, uint32_t link,
+                       int64_t since_ns)
+{
+    lull_map_insert(map, link, (uint32_t)graph->since.count);
+    lull_vec_push(&graph->since, since_ns);
+}
+
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns)
 {
-    const uint32_t index = find_line_point(graph, line, time_ns);
-    if (index == LULL_NONE || index == 0) {
-        return;
-    }
-    const struct lull_graph_point *points = graph->lines.items[line].points.items;
-    const uint32_t link = points[index].link;
-    /* One that is no longer would lead back to where it ends. */
-    if (link != LULL_NONE && since_ns < points[index - 1].time_ns) {
+    const uint32_t link = find_longer(graph, line, time_ns, since_ns);
+    if (link != LULL_NONE) {
         graph->links.items[link].is_long = true;
-        lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
-        lull_vec_push(&graph->since, since_ns);
+        keep_since(graph, &graph->since_of, link, since_ns);
     }
+}
+
+void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t asked_ns)
+{
+    const uint32_t link = find_longer(graph, line, time_ns, asked_ns);
+    if (link != LULL_NONE) {
+        graph->links.items[link].is_asked = true;
+        keep_since(graph, &graph->asked_of, link, asked_ns);
+    }
+}
+
+int64_t lull_graph_asked_at(const struct lull_graph *graph, uint32_t link)
+{
+    return graph->links.items[link].is_asked
+               ? graph->since.items[lull_map_find(&graph->asked_of, link)]
+               : INT64_MAX;
 }
 
 void lull_graph_link_through(struct lull_graph *graph, uint32_t line, int64_t time_ns,

@@ -34,6 +34,7 @@ struct lull_graph_link {
     bool is_idle;    /* lull_graph_link_idle() */
     bool is_same;    /* lull_graph_link_same() */
     bool is_through; /* lull_graph_link_through() */
+    bool is_asked;   /* lull_graph_wait_asked() */
 };
 
 struct lull_graph;
@@ -91,6 +92,13 @@ struct lull_graph_through {
 /* NULL: it did not come through anything. Valid until the graph changes. */
 const struct lull_graph_through *lull_graph_through_of(const struct lull_graph *graph,
                                                        uint32_t link);
+/* The line waited there for one of several things, and had asked at asked_ns for the one that the link into the point at
+ * time_ns brings; what it did in between, it did for others. No effect if there is no such point, or no link into it, or if the
+ * edge that ends there starts no later. */
+void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t asked_ns);
+/* When it asked for what the link brings; INT64_MAX: it waited for nothing else. */
+int64_t lull_graph_asked_at(const struct lull_graph *graph, uint32_t link);
 /* When the wait started that ends at a point with a link: at since_ns, or at the point before. */
 int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point);
 

@@ -21,6 +21,7 @@ struct adding {
 struct lull_portions {
     const struct lull_execgraph *eg;
     const struct lull_session *session;
+    enum lull_path_kind kind; /* of the paths */
     GStringChunk *names;
     GHashTable *portion_numbers, *lock_numbers; /* struct to its number + 1 */
     GPtrArray *portions, *locks;                /* owned by the tables */
@@ -65,11 +66,13 @@ static gboolean equal_locks(gconstpointer a, gconstpointer b)
 }
 
 struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
-                                        const struct lull_session *session)
+                                        const struct lull_session *session,
+                                        enum lull_path_kind kind)
 {
     struct lull_portions *portions = g_new0(struct lull_portions, 1);
     portions->eg = eg;
     portions->session = session;
+    portions->kind = kind;
     portions->names = g_string_chunk_new(4096);
     portions->portion_numbers = g_hash_table_new_full(hash_portion, equal_portions, g_free, NULL);
     portions->lock_numbers = g_hash_table_new_full(hash_lock, equal_locks, g_free, NULL);
@@ -429,7 +432,7 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
     g_array_set_size(adding->waits, 0);
     lull_map_clear(&adding->parts);
     g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, start_ns, end_ns,
-                                                      LULL_PATH_BOUNDED, adding->waits);
+                                                      portions->kind, adding->waits);
     for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), take_piece,
                              adding);
@@ -467,8 +470,8 @@ void lull_sample_each_piece(const struct lull_portions *portions, uint32_t sampl
 {
     struct each_piece each = {portions, take, user};
     const struct lull_sample *it = lull_sample_at(portions, sample);
-    g_autoptr(GArray) hops = lull_critpath_find(portions->eg->graph, it->task, it->start_ns,
-                                                it->end_ns, LULL_PATH_BOUNDED);
+    g_autoptr(GArray) hops =
+        lull_critpath_find(portions->eg->graph, it->task, it->start_ns, it->end_ns, portions->kind);
     for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), pass_piece,
                              &each);

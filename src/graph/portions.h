@@ -54,10 +54,11 @@ struct lull_portions;
 
 /* All is borrowed. Free with lull_portions_free(). */
 struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
-                                        const struct lull_session *session);
+                                        const struct lull_session *session,
+                                        enum lull_path_kind kind);
 void lull_portions_free(struct lull_portions *portions);
 
-/* Finds the bounded critical path of a task over start_ns <= t < end_ns, which is not empty, and
+/* Finds the critical path of a task over start_ns <= t < end_ns, which is not empty, and
  * keeps what it is about. Linear in the path. Returns the number of the sample: 0, 1, 2, … */
 uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t start_ns,
                            int64_t end_ns);

@@ -61,6 +61,8 @@ static void parse_link(struct lull_graph *graph, const char *text)
         lull_graph_link_idle(graph, to_line, to_ns);
     } else if (n == 7 && more == '<') {
         lull_graph_link_through(graph, to_line, to_ns, from_line, via_ns);
+    } else if (n == 7 && more == '?') {
+        lull_graph_wait_asked(graph, to_line, to_ns, via_ns);
     }
 }
 
@@ -142,6 +144,11 @@ static void test_example(gconstpointer data)
     check_example(data, LULL_PATH_BOUNDED);
 }
 
+static void test_request_example(gconstpointer data)
+{
+    check_example(data, LULL_PATH_REQUEST);
+}
+
 static void test_unbounded_example(gconstpointer data)
 {
     check_example(data, LULL_PATH_UNBOUNDED);
@@ -188,6 +195,12 @@ static const struct example peer_examples[] = {
     "2@10>0@10 T"
 /* Line 0 waits from 1 to 9 for line 1; the rest of the graph follows. */
 #define WAIT_FOR_1 "0: 0 R 1 T 9 R 10; 1@9>0@9 T; "
+
+/* Line 1, a loop, asks line 2 at 3 and hears of it at 18, and of line 3 at 9. */
+#define TWO_REQUESTS(asked)                                                                        \
+    "1: 0 R 4 N 9 R 11 N 18 R 20; 2: 0 N 3 M 17 R 18; 3: 0 R 9; 1@3>2@3 N; 3@9>1@9 N; "            \
+    "2@18>1@18 N" asked
+#define WAITS_FOR_LOOP "; 0: 0 R 1 T 20 R 21; 1@20>0@20 T"
 
 static const struct example own_examples[] = {
     {"window", EMBEDDED, 3, 9, "0:3-4R 0:4-6R 1:6-8R 2:8-9R"},
@@ -323,6 +336,19 @@ static const struct example own_examples[] = {
     {"passed-on-later", /* than it was sent: not so */
      "0: 0 R 1 N 9; 1: 2 R 4 R 8; 3: 0 R 9; 3@1>1@8 N; 1@4>0@9 N<8", 0, 9,
      "0:0-1R 1:1-2U 1:2-4R 0:4-9N*"},
+    /* line 1 has two requests under way, with line 2 since 4 and with line 3; the client waits for what line 2 says */
+    {"asked-before", TWO_REQUESTS("?4") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 1:1-4R 2:4-17M 2:17-18R 1:18-20R 0:20-21R"},
+    {"asked-not-known", TWO_REQUESTS("") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 1:1-4R 3:4-9R 1:9-11R 2:11-17M 2:17-18R 1:18-20R 0:20-21R"},
+    {"asked-before-it-was-waited-for", "0: 0 R 6 T 20 R 21; 1@20>0@20 T; " TWO_REQUESTS("?4"), 0,
+     21, "0:0-6R 2:6-17M 2:17-18R 1:18-20R 0:20-21R"},
+    {"asked-in-its-own-wait", TWO_REQUESTS("?12") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 1:1-4R 3:4-9R 1:9-11R 2:11-17M 2:17-18R 1:18-20R 0:20-21R"},
+    {"asked-by-the-line-itself",
+     "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; "
+     "2@18>0@18 T?4",
+     0, 20, "0:0-4R 1:4-9R 0:9-11R 2:11-18R 0:18-20R"},
     {"mutual-entries", /* each only known to come from the other */
      "1: 3 R 9; 2: 3 R 9; 1@3>2@3 T; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
      "0:0-1R 2:1-3U 1:3-9R 0:9-10R"},
@@ -575,6 +601,16 @@ static const struct example unbounded_examples[] = {
     {"waker-unknown-before", "0: 0 R 4 T 6 R 7; 1: 3 R 6; 1@6>0@6 T", 0, 7, "1:0-3U 1:3-6R 0:6-7R"},
 };
 
+/* The line itself waited for one of several things. */
+static const struct example request_examples[] = {
+    {"asked", "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; 2@18>0@18 T?4", 2, 20,
+     "0:2-4R 2:4-18R 0:18-20R"},
+    {"asked-before", "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; 2@18>0@18 T?4",
+     6, 20, "2:6-18R 0:18-20R"},
+    {"not-known", "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; 2@18>0@18 T", 2, 20,
+     "0:2-4R 1:4-9R 0:9-11R 2:11-18R 0:18-20R"},
+};
+
 static void test_random_unbounded(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(20160615);
@@ -638,7 +674,7 @@ static void test_random(void)
 static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *rand)
 {
     const uint32_t other = (uint32_t)g_rand_int_range(rand, 0, 9);
-    switch (g_rand_int_range(rand, 0, 12)) {
+    switch (g_rand_int_range(rand, 0, 14)) {
     case 0:
     case 1:
     case 2:
@@ -653,6 +689,10 @@ static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *ran
         break;
     case 5:
         lull_graph_link_same(graph, other, line, t);
+        break;
+    case 6:
+    case 7:
+        lull_graph_wait_asked(graph, line, t, t - g_rand_int_range(rand, -3, 15));
         break;
     }
 }
@@ -670,10 +710,9 @@ static void test_random_dressed(void)
                 dress(graph, line, lull_graph_points(graph, line, &count)[i].time_ns, rand);
             }
         }
-        for (int kind = 0; kind < 2; kind++) {
+        for (int kind = 0; kind <= LULL_PATH_REQUEST; kind++) {
             const int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS);
-            GArray *path = lull_critpath_find(graph, 0, start_ns, LAST_NS + 5,
-                                              kind ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED);
+            GArray *path = lull_critpath_find(graph, 0, start_ns, LAST_NS + 5, kind);
             check_cover(graph, path, start_ns, LAST_NS + 5);
             g_array_unref(path);
         }
@@ -699,6 +738,7 @@ int main(int argc, char **argv)
     add_examples("own", own_examples, G_N_ELEMENTS(own_examples), test_example);
     add_examples("unbounded", unbounded_examples, G_N_ELEMENTS(unbounded_examples),
                  test_unbounded_example);
+    add_examples("request", request_examples, G_N_ELEMENTS(request_examples), test_request_example);
     add_examples("bounded", &chain_bounded, 1, test_example);
     g_test_add_func("/critpath/random-unbounded", test_random_unbounded);
     g_test_add_func("/critpath/random", test_random);

@@ -103,7 +103,7 @@ static void test_losses(void)
     struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH);
     struct lull_execgraph *eg = lull_execgraph_new(model, NULL);
     lull_model_run(model, NULL, NULL);
-    struct lull_portions *portions = lull_portions_new(eg, session);
+    struct lull_portions *portions = lull_portions_new(eg, session, LULL_PATH_BOUNDED);
     for (uint32_t host = 0; host < 2; host++) {
         const uint32_t task = lull_model_find_tid(model, host, 7);
         for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {

@@ -210,7 +210,7 @@ static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
 static void check_dump_preempted(const struct fixture *f, bool is_dump)
 {
     struct lull_session *session = lull_session_new();
-    struct lull_portions *portions = lull_portions_new(f->eg, session);
+    struct lull_portions *portions = lull_portions_new(f->eg, session, LULL_PATH_BOUNDED);
     lull_portions_add(portions, lull_model_find_tid(f->model, 0, 1), 0, 700);
     uint32_t n = 0;
     for (uint32_t i = 0; i < lull_portions_count(portions); i++) {

@@ -28,7 +28,7 @@ static inline void world_open(struct world *world)
     world->model = lull_model_new(NULL, LULL_GROUP_GRAPH | LULL_GROUP_SYSCALL | LULL_GROUP_IO);
     world->eg = lull_execgraph_new(world->model, NULL);
     world->session = lull_session_new();
-    world->portions = lull_portions_new(world->eg, world->session);
+    world->portions = lull_portions_new(world->eg, world->session, LULL_PATH_BOUNDED);
     world->now_ns = 1000;
     feed_switch(world->model, 0, 0, world->now_ns, 0, 7, 0);
     feed_switch(world->model, 0, 1, world->now_ns, 0, 30, 0);

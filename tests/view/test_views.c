@@ -276,7 +276,7 @@ static void check_json_waits(struct json_object *list)
     g_assert_cmpuint(json_object_array_length(list), ==, 2);
     struct json_object *first = json_object_array_get_idx(list, 0);
     struct json_object *second = json_object_array_get_idx(list, 1);
-    assert_keys(first, "within,host,tid,comm,begin_ns,end_ns,detail,by,reason");
+    assert_keys(first, "within,host,tid,comm,begin_ns,end_ns,detail,is_shared,by,reason");
     g_assert_null(get(first, "within"));
     g_assert_cmpint(get_int(second, "within"), ==, 0);
     g_assert_cmpint(get_int(first, "end_ns") - get_int(first, "begin_ns"), ==, 5834999);

@@ -52,6 +52,11 @@ def lock(call):
     return Workload('locks.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in {call}', amount=('wl-holder', 'blocked', 'timer'))
 
 
+def loop(call):
+    """wl-proxy has others' requests under way as well, and waits in that call for whichever is answered."""
+    return Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy in {call}', amount=('wl-backend', 'blocked', 'timer'))
+
+
 TABLE = {
     'flock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in flock', amount=('wl-holder', 'blocked', 'timer')),
     'fcntl_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in fcntl', amount=('wl-holder', 'blocked', 'timer')),
@@ -101,6 +106,10 @@ TABLE = {
     'rust_mutex': lock('futex'),
     'rust_rwlock': lock('futex'),
     'thread_pool': Workload('locks.py', f'wl-worker: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-worker', 'blocked', 'timer')),
+    'epoll_loop': loop('epoll_wait'),
+    'epoll_loop_unix': loop('epoll_wait'),
+    'poll_loop': loop('poll'),
+    'select_loop': loop('p?select6?'),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync( of \S+)?, waited for by pgbench in', call=('postgres', 'fdatasync')),
     'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync( of \S+)?, waited for by wl-asker in recvfrom',
                       kernel=('disk',)),

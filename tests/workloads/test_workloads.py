@@ -3,8 +3,8 @@
 # Real programs, each with a cause of waiting that is known, recorded now with each tracer: the first ten lines of their
 # critical paths, and the first sentence of `lull why` where they ask the same more than once, say that cause.
 #
-# LULL_WORKLOADS, or else the arguments, names the workloads wanted: without, the small ones, which need nothing but Python; `all` is
-# all of them. With LULL_WORKLOADS, the kernel counts the delays of all tasks of the machine meanwhile.
+# LULL_WORKLOADS, or else the arguments, names the workloads wanted: without, the small ones; `all` is all
+# of them. With LULL_WORKLOADS, the kernel counts the delays of all tasks of the machine meanwhile.
 # What a workload has to say (table.py) follows from how it is made and from what it measured itself, never from what Lull
 # printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
 import contextlib
@@ -25,6 +25,7 @@ from workloads.table import TABLE
 HERE = os.path.dirname(os.path.abspath(__file__))
 LULL = os.environ['LULL']
 FIRST_LINES = 10
+SMALL = 'small.py', 'loops.py'  # they need nothing but Python
 MOST_UNKNOWN = 0.02
 # An amount may differ by that part of it, and by what a wake-up takes on a busy machine.
 MOST_DIFFERENCE, MOST_LATE = 0.1, 8 * MS
@@ -209,7 +210,7 @@ def run(tracer, script, names):
 def main():
     os.environ['LULL_WORKLOAD_GROUP'] = f'lull-workload-{os.getpid()}'
     named = os.environ.get('LULL_WORKLOADS', '').split() or sys.argv[1:]
-    wanted = list(TABLE) if named == ['all'] else named or [name for name in TABLE if TABLE[name].script == 'small.py']
+    wanted = list(TABLE) if named == ['all'] else named or [name for name in TABLE if TABLE[name].script in SMALL]
     for tracer in recorders.TRACERS:
         with tempfile.TemporaryDirectory() as folder:
             why_not = recorders.why_not(tracer, folder)
@@ -218,7 +219,7 @@ def main():
             continue
         for script in dict.fromkeys(TABLE[name].script for name in wanted):
             names = [name for name in wanted if TABLE[name].script == script]
-            for group in [names] if script == 'small.py' else [[name] for name in names]:
+            for group in [names] if script in SMALL else [[name] for name in names]:
                 with delays.counted() if IS_THOROUGH else contextlib.nullcontext():
                     tap.run(f"{tracer} {' '.join(group)}", run, tracer, script, group)
     for tracer, name, unknown, said in seen:

@@ -130,6 +130,7 @@ static struct json_object *wait_to_json(const struct lull_path *path, const stru
     lull_json_add_number(object, "begin_ns", wait->start_ns);
     lull_json_add_number(object, "end_ns", wait->end_ns);
     lull_json_add_text(object, "detail", wait->detail);
+    json_object_object_add(object, "is_shared", json_object_new_boolean(wait->is_shared));
     add_other(object, wait->other_task, wait->other_tid, wait->other_comm, wait->reason.release);
     add_reason(object, &wait->reason);
     return object;

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Servers that have many requests under way in one thread: loops.py FOLDER FILE NAME... as small.py. The asker's request is slow, because
+# what the server asks for it sleeps; others ask something else all the time, and hear of it meanwhile.
+import os
+import selectors
+import socket
+import time
+
+import stage
+
+SLOW, QUICK = 0.2, 0.02
+
+
+def listening(family, folder, name):
+    if family == socket.AF_INET:
+        return socket.create_server(('127.0.0.1', 0))
+    listener = socket.socket(family)
+    listener.bind(os.path.join(folder, name))
+    listener.listen()
+    return listener
+
+
+def connected(listener):
+    client = socket.socket(listener.family)
+    client.connect(listener.getsockname())
+    return client
+
+
+def answer(listener, nap):
+    """One question after the other, over the one connection that there is."""
+    connection, _ = listener.accept()
+    while connection.recv(100):
+        nap()
+        connection.sendall(b'answer')
+
+
+def pass_on(make, routes):
+    """A loop: what a client asks goes to the backend of its listener, and what that says goes back. Connections stay."""
+    selector = make()
+    for listener, backend in routes:
+        selector.register(listener, selectors.EVENT_READ, (None, connected(backend)))
+    while True:
+        for key, _ in selector.select():
+            to, backend = key.data
+            if to is None:
+                client, _ = key.fileobj.accept()
+                selector.register(client, selectors.EVENT_READ, (backend, None))
+                selector.register(backend, selectors.EVENT_READ, (client, None))
+            else:
+                to.sendall(key.fileobj.recv(100))
+
+
+def ask(client):
+    client.sendall(b'question')
+    if client.recv(100) != b'answer':
+        raise RuntimeError('no answer')
+
+
+def ask_all_the_time(listener):
+    client = connected(listener)
+    while True:
+        ask(client)
+
+
+def loop(watch, folder, make, family=socket.AF_INET):
+    stamp = stage.Stamp()
+    names = 'slow', 'quick', 'slow-way', 'quick-way'
+    slow, quick, slow_way, quick_way = (listening(family, folder, name) for name in names)
+    children = [stage.child('wl-backend', answer, slow, lambda: stamp.nap(SLOW)),
+                stage.child('wl-other', answer, quick, lambda: time.sleep(QUICK)),
+                stage.child('wl-proxy', pass_on, make, ((slow_way, slow), (quick_way, quick)))]
+    children.append(stage.child('wl-noise', ask_all_the_time, quick_way))
+    client = connected(slow_way)
+    ask(client)
+    stamp.restart()
+    time.sleep(QUICK)
+    with watch.asked():
+        ask(client)
+    client.close()
+    for pid in children:
+        stage.end(pid)
+    stamp.of(watch)
+
+
+def epoll_loop(watch, folder):
+    loop(watch, folder, selectors.EpollSelector)
+
+
+def epoll_loop_unix(watch, folder):
+    loop(watch, folder, selectors.EpollSelector, socket.AF_UNIX)
+
+
+def poll_loop(watch, folder):
+    loop(watch, folder, selectors.PollSelector)
+
+
+def select_loop(watch, folder):
+    loop(watch, folder, selectors.SelectSelector)
+
+
+if __name__ == '__main__':
+    stage.main((epoll_loop, epoll_loop_unix, poll_loop, select_loop))

@@ -4,25 +4,31 @@
  * come now, or that it took what came before; what it did after that first wait was for others. */
 #include "graph/execgraph_private.h"
 
+/* Puts a value into a vector in which LULL_NONE says that nothing is known. */
+#define SET_AT(vec, index, value)                                                                  \
+    do {                                                                                           \
+        while ((vec)->count <= (index)) {                                                          \
+            lull_vec_push(vec, LULL_NONE);                                                         \
+        }                                                                                          \
+        (vec)->items[index] = (value);                                                             \
+    } while (0)
+#define AT(vec, index) ((index) < (vec)->count ? (vec)->items[index] : LULL_NONE)
+
 /* What brings something to whoever waits for it; a file on a disk is always ready. */
 static bool is_awaited(const struct lull_execgraph *eg, uint32_t file)
 {
     return file != LULL_NONE && lull_model_file(eg->model, file)->type > LULL_FILE_DISK;
 }
 
-/* When its user first waited after it last used the file; INT64_MAX: it has not, or nobody used it. */
+/* When its user first waited after it last used the file; INT64_MAX: it has not, or nobody used it, or events are missing since, so
+ * that it may have used it. */
 static int64_t waited_since(const struct lull_execgraph *eg, uint32_t file)
 {
-    const uint32_t turn = file < eg->used_in.count ? eg->used_in.items[file] : LULL_NONE;
-    return turn == LULL_NONE ? INT64_MAX : eg->turns.items[turn];
-}
-
-static void set_asked(struct lull_execgraph *eg, uint32_t task, int64_t ready_ns, int64_t asked_ns)
-{
-    const uint32_t host = lull_model_task(eg->model, task)->host;
-    if (asked_ns > lull_execgraph_host(eg, host)->missing_ns) { /* else it may have used it since */
-        lull_graph_wait_asked(eg->graph, task, ready_ns, asked_ns);
-    }
+    const uint32_t turn = AT(&eg->loops.used_in, file);
+    const int64_t since_ns = turn == LULL_NONE ? INT64_MAX : eg->loops.turns.items[turn];
+    const uint32_t host = turn == LULL_NONE ? LULL_NONE : lull_model_file(eg->model, file)->host;
+    const bool is_sure = host >= eg->hosts.count || since_ns > eg->hosts.items[host].missing_ns;
+    return is_sure ? since_ns : INT64_MAX;
 }
 
 /* Of several that were ready, epoll_wait() names the one first that was ready first; the others have an order of their own. */
@@ -39,69 +45,142 @@ static int64_t waited_since_of(const struct lull_execgraph *eg,
 }
 
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                      struct wait_note *wait, int64_t start_ns, int64_t end_ns)
+                      struct loop_note *loop, int64_t start_ns, int64_t end_ns)
 {
-    wait->ready_ns = INT64_MIN;
-    if (wait->turn != LULL_NONE) {
-        eg->turns.items[wait->turn] = start_ns;
-        wait->turn = LULL_NONE;
+    loop->ready_ns = INT64_MIN;
+    loop->slept_ns = end_ns;
+    if (loop->turn != LULL_NONE) {
+        eg->loops.turns.items[loop->turn] = start_ns;
+        loop->turn = LULL_NONE;
     }
     if (fact->is_open || !fact->has_ret || fact->ret <= 0 || fact->error) {
         return;
     }
     if (fact->polled && fact->polled->n) {
-        set_asked(eg, fact->task, end_ns, waited_since_of(eg, fact));
+        lull_graph_wait_asked(eg->graph, fact->task, end_ns, waited_since_of(eg, fact));
     } else {
-        wait->ready_ns = end_ns; /* it is what the task uses next */
+        loop->ready_ns = end_ns; /* it is what the task uses next */
     }
-}
-
-static void set_used(struct lull_execgraph *eg, uint32_t file, struct wait_note *wait)
-{
-    const bool is_known = file < eg->used_in.count && eg->used_in.items[file] != LULL_NONE;
-    if (is_known && eg->used_in.items[file] == wait->turn) {
-        return; /* nearly all */
-    }
-    if (!is_known && !is_awaited(eg, file)) {
-        return;
-    }
-    if (wait->turn == LULL_NONE) {
-        wait->turn = (uint32_t)eg->turns.count;
-        lull_vec_push(&eg->turns, INT64_MAX);
-    }
-    while (eg->used_in.count <= file) {
-        lull_vec_push(&eg->used_in, LULL_NONE);
-    }
-    eg->used_in.items[file] = wait->turn;
 }
 
 static void take_next(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                      struct wait_note *wait)
+                      struct loop_note *loop)
 {
     const struct lull_io *io = fact->io;
     /* Of an epoll or a timerfd that is only set, nothing can be said. */
     const bool is_set =
         io->kind == LULL_IO_OTHER && lull_model_file(eg->model, io->file)->type == LULL_FILE_OTHER;
     if (io->kind == LULL_IO_OPEN) { /* accept(), as a rule: nothing was asked for */
-        wait->ready_ns = INT64_MIN;
+        loop->ready_ns = INT64_MIN;
     } else if (is_awaited(eg, io->file) && !is_set) {
-        set_asked(eg, fact->task, wait->ready_ns, waited_since(eg, io->file));
-        wait->ready_ns = INT64_MIN;
+        lull_graph_wait_asked(eg->graph, fact->task, loop->ready_ns, waited_since(eg, io->file));
+        loop->ready_ns = INT64_MIN;
     }
 }
 
+/* ---- what came while the task was busy ---- */
+
+void lull_asked_packet(struct lull_execgraph *eg, const struct lull_packet_fact *fact)
+{
+    enum { TCP = 6 };
+    const struct lull_net_packet *packet = fact->packet;
+    if (packet->flow == LULL_NONE || packet->payload == 0 || packet->protocol != TCP) {
+        return;
+    }
+    if (!packet->is_send) {
+        SET_AT(&eg->loops.arrived, packet->flow, fact->number);
+    } else if (packet->task < eg->last_waits.count && !fact->in_interrupt) {
+        eg->last_waits.items[packet->task].loop.sent_ns = packet->time_ns;
+        eg->last_waits.items[packet->task].loop.sent_on = packet->flow;
+    }
+}
+
+/* What was written to the file went out there. */
+static void learn_flow(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                       struct loop_note *loop, uint32_t file)
+{
+    if (loop->sent_on != LULL_NONE && file != LULL_NONE && loop->sent_ns >= fact->start_ns) {
+        SET_AT(&eg->loops.flow_of, file, loop->sent_on);
+    }
+    loop->sent_on = LULL_NONE;
+}
+
+/* The last packet with what is read from the file; LULL_NONE: not known. */
+static uint32_t packet_into(const struct lull_execgraph *eg, uint32_t file)
+{
+    const uint32_t out = AT(&eg->loops.flow_of, file);
+    const uint32_t in =
+        out == LULL_NONE ? LULL_NONE : lull_flows_at(lull_model_flows(eg->model), out)->reverse;
+    return AT(&eg->loops.arrived, in);
+}
+
+/* The task has read what came while it was busy, though it had waited since it asked for it. */
+static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                       const struct loop_note *loop)
+{
+    const int64_t asked_ns = waited_since(eg, fact->io->file);
+    const uint32_t number = asked_ns == INT64_MAX ? LULL_NONE : packet_into(eg, fact->io->file);
+    if (number >= eg->packets.count || eg->vcpus) { /* hypervisor.c adds points of before */
+        return;
+    }
+    const struct packet_note *came = &eg->packets.items[number];
+    const struct packet_note *sent =
+        came->peer < eg->packets.count ? &eg->packets.items[came->peer] : NULL;
+    if (!sent || sent->line == LULL_NONE || came->time_ns <= MAX(asked_ns, loop->slept_ns)) {
+        return;
+    }
+    lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
+                      fact->cpu, LULL_NONE);
+    lull_vec_push(&eg->evidence, (struct evidence){.label = LULL_NONE,
+                                                   .reason = LULL_NONE,
+                                                   .index = number,
+                                                   .waker = LULL_NONE});
+    lull_graph_link_input(eg->graph, sent->line, sent->time_ns, fact->task, fact->end_ns, asked_ns,
+                          came->time_ns, eg->evidence.count - 1);
+}
+
+/* ---- what the task uses ---- */
+
+static void set_used(struct lull_execgraph *eg, uint32_t file, struct loop_note *loop)
+{
+    const uint32_t turn = AT(&eg->loops.used_in, file);
+    if (turn == LULL_NONE ? !is_awaited(eg, file) : turn == loop->turn) {
+        return; /* nearly all */
+    }
+    if (loop->turn == LULL_NONE) {
+        loop->turn = (uint32_t)eg->loops.turns.count;
+        lull_vec_push(&eg->loops.turns, INT64_MAX);
+    }
+    SET_AT(&eg->loops.used_in, file, loop->turn);
+}
+
 void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                    struct wait_note *wait)
+                    struct loop_note *loop)
 {
     const struct lull_io *io = fact->io;
-    if (G_UNLIKELY(wait->ready_ns != INT64_MIN)) {
-        take_next(eg, fact, wait);
+    if (G_UNLIKELY(loop->ready_ns != INT64_MIN)) {
+        take_next(eg, fact, loop);
     }
     const bool has_moved = io->bytes > 0 || (io->bytes < 0 && fact->has_ret && fact->ret > 0);
-    if (io->kind == LULL_IO_CONNECT ||
-        (has_moved &&
-         (io->kind == LULL_IO_WRITE || io->kind == LULL_IO_READ || io->kind == LULL_IO_COPY))) {
-        set_used(eg, io->file, wait);
-        set_used(eg, io->to_file, wait);
+    if (has_moved && io->kind == LULL_IO_READ) {
+        take_input(eg, fact, loop);
+        set_used(eg, io->file, loop);
+    } else if (has_moved && io->kind == LULL_IO_WRITE) {
+        learn_flow(eg, fact, loop, io->file);
+        set_used(eg, io->file, loop);
+    } else if (has_moved && io->kind == LULL_IO_COPY) {
+        learn_flow(eg, fact, loop, io->to_file);
+        set_used(eg, io->file, loop);
+        set_used(eg, io->to_file, loop);
+    } else if (io->kind == LULL_IO_CONNECT) {
+        set_used(eg, io->file, loop);
     }
+}
+
+void lull_asked_free(struct loops *loops)
+{
+    lull_vec_free(&loops->turns);
+    lull_vec_free(&loops->used_in);
+    lull_vec_free(&loops->flow_of);
+    lull_vec_free(&loops->arrived);
 }

@@ -14,10 +14,12 @@
  * instead of an endless walk. */
 #define MAX_INSTANT_JUMPS 64
 
-/* A wait under explanation: where to go on when the explanation has reached its start. */
+/* A wait under explanation: where to go on when the explanation has reached its start; or what the line did before it took
+ * what the link had brought: then that is to be explained. */
 struct frame {
     uint32_t line, index;
-    uint32_t wait; /* that its line explains itself */
+    uint32_t wait;  /* that its line explains itself */
+    uint32_t input; /* the link, or LULL_NONE */
     int64_t bound_ns;
 };
 
@@ -25,7 +27,7 @@ struct frame {
  * (which is the number of points if time_ns is after the last one).
  *
  * It ends: each step either lowers time_ns; or takes a frame off, which step() never puts on
- * without a jump; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row; a jump leads on through links
+ * without a jump, or once at each point that has an input; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row; a jump leads on through links
  * of which each is an earlier one. A frame
  * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
  * other values than times of points, sources of links and the end; so the number of steps is at
@@ -205,6 +207,9 @@ static bool follow_entry(struct walk *walk, const struct lull_graph_point *point
 {
     const struct lull_graph_point *point = &points[walk->index];
     const struct lull_graph_link *link = lull_graph_link_at(walk->graph, point->link);
+    if (link->is_input) {
+        return false;
+    }
     if (link->from_ns <= walk->bound_ns) {
         go_back_in_transit(walk, walk->bound_ns, point->link);
         return true;
@@ -272,6 +277,7 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
     lull_vec_push(&walk->frames, (struct frame){.line = walk->line,
                                                 .index = index_before(walk, edge, wait_ns),
                                                 .wait = walk->wait,
+                                                .input = LULL_NONE,
                                                 .bound_ns = walk->bound_ns});
     /* Interrupts wait for nothing themselves: who waits for them does. */
     if (walk->waits && !edge->is_alone) {
@@ -320,6 +326,77 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
     return true;
 }
 
+/* At a point where the line took what had come to it while it was busy for others: after that it is the line's own doing,
+ * before it who sent it is followed, back to when the line asked for it. */
+static bool follow_input(struct walk *walk, const struct lull_graph_point *point)
+{
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, point->link);
+    if (!link->is_input || (walk->frames.count == 0 && !walk->is_request)) {
+        return false;
+    }
+    const int64_t asked_ns = MAX(lull_graph_asked_at(walk->graph, point->link), walk->bound_ns);
+    const int64_t came_ns = lull_graph_came_at(walk->graph, point->link);
+    if (came_ns <= asked_ns || link->from_ns <= asked_ns || came_ns <= walk->start_ns ||
+        came_ns > walk->end_ns) {
+        return false;
+    }
+    struct frame frame = {.line = walk->line,
+                          .index = find_index(walk->graph, walk->line, asked_ns),
+                          .wait = walk->wait,
+                          .input = LULL_NONE,
+                          .bound_ns = walk->bound_ns};
+    lull_vec_push(&walk->frames, frame);
+    frame.index = find_index(walk->graph, walk->line, came_ns);
+    frame.input = point->link;
+    frame.bound_ns = asked_ns;
+    lull_vec_push(&walk->frames, frame);
+    walk->bound_ns = came_ns;
+    return true;
+}
+
+/* The walk is where the input of its line had come. */
+static void enter_input(struct walk *walk, uint32_t input)
+{
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, input);
+    if (!can_jump(walk, link)) {
+        return;
+    }
+    if (walk->waits) {
+        const int64_t start_ns = MAX(walk->bound_ns, walk->start_ns);
+        const struct lull_path_wait wait = {.within = walk->wait,
+                                            .line = walk->line,
+                                            .detail = link->detail,
+                                            .start_ns = start_ns,
+                                            .is_whole = walk->bound_ns > walk->start_ns,
+                                            .is_shared = true,
+                                            .is_recent = walk->bound_ns > walk->start_ns};
+        g_array_append_val(walk->waits, wait);
+        walk->wait = walk->waits->len - 1;
+    }
+    jump(walk, input);
+}
+
+/* A request ends when its answer comes. If the line took that only later, being busy, its input is a later point: of those that
+ * had come by then, the last to come. */
+static void find_own_input(struct walk *walk)
+{
+    uint32_t count;
+    int64_t last_ns = walk->start_ns;
+    const struct lull_graph_point *points = lull_graph_points(walk->graph, walk->line, &count);
+    for (uint32_t i = walk->index; i < count && points[i].state != LULL_STATE_BLOCKED; i++) {
+        const uint32_t link = points[i].link;
+        if (link == LULL_NONE || !lull_graph_link_at(walk->graph, link)->is_input) {
+            continue;
+        }
+        const int64_t came_ns = lull_graph_came_at(walk->graph, link);
+        if (came_ns > last_ns && came_ns <= walk->end_ns) {
+            last_ns = came_ns;
+            walk->index = i;
+            walk->time_ns = points[i].time_ns;
+        }
+    }
+}
+
 /* One move: back over (a part of) an edge, or over to another line. */
 static void step(struct walk *walk)
 {
@@ -336,7 +413,8 @@ static void step(struct walk *walk)
         return;
     }
     const struct lull_graph_point *edge = &points[walk->index];
-    if (edge->time_ns == walk->time_ns && edge->link != LULL_NONE && follow_same(walk, edge)) {
+    if (edge->time_ns == walk->time_ns && edge->link != LULL_NONE &&
+        (follow_same(walk, edge) || follow_input(walk, edge))) {
         return;
     }
     if (!is_main && edge->time_ns == walk->time_ns && edge->link != LULL_NONE &&
@@ -395,6 +473,9 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
     if (walk.index < count) {
         walk.time_ns = points[walk.index].time_ns;
     }
+    if (walk.is_request) {
+        find_own_input(&walk);
+    }
     while (walk.time_ns > start_ns) {
         if (walk.time_ns > walk.bound_ns) {
             step(&walk);
@@ -404,6 +485,9 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
             walk.index = frame.index;
             walk.wait = frame.wait;
             walk.bound_ns = frame.bound_ns;
+            if (frame.input != LULL_NONE) {
+                enter_input(&walk, frame.input);
+            }
         }
     }
     lull_vec_free(&walk.frames);

@@ -416,6 +416,7 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
+    lull_asked_packet(eg, fact);
     note_passed_on(eg, fact, line);
     const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, fact->number);
     if (note) {
@@ -445,6 +446,7 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
         eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
     }
+    lull_asked_packet(eg, fact);
     const uint32_t sent = note->peer;
     lull_tcp_waits_arrived(eg->tcp_waits, fact, sent);
     const struct lull_tcp_wait_note *waited = lull_tcp_waits_find(eg->tcp_waits, sent);
@@ -517,8 +519,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->chains);
     lull_vec_free(&eg->last_waits);
     lull_vec_free(&eg->sent);
-    lull_vec_free(&eg->turns);
-    lull_vec_free(&eg->used_in);
+    lull_asked_free(&eg->loops);
     lull_vec_free(&eg->timeouts);
     lull_map_free(&eg->timeout_of);
     lull_map_free(&eg->tries_of);

@@ -47,6 +47,23 @@ struct sent_note {
     uint32_t path; /* label of what that was called then: a UDP socket sends to many */
 };
 
+/* What a task does between its waits for one of several descriptors, which are turns of a loop. */
+struct loop_note {
+    int64_t ready_ns; /* end of the last, if it is not known yet which was ready; or INT64_MIN */
+    int64_t slept_ns; /* end of the last, in any case */
+    int64_t sent_ns;  /* when it last sent bytes on a TCP connection, */
+    uint32_t sent_on; /* on that flow; LULL_NONE: not in the call that it is in */
+    uint32_t turn;    /* the turn now; LULL_NONE: it has used no descriptor in it */
+};
+
+/* asked.c: in which turn of whom descriptors were used, and what connections they are. */
+struct loops {
+    LULL_VEC(int64_t) turns;    /* the start of the wait that ended each; INT64_MAX: none has */
+    LULL_VEC(uint32_t) used_in; /* by file: the last turn in which it brought or took something */
+    LULL_VEC(uint32_t) flow_of; /* by file: where what is written to it goes out */
+    LULL_VEC(uint32_t) arrived; /* by flow: the last packet with bytes that was received */
+};
+
 /* The last wait of a task in the call that it is in. */
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
@@ -58,10 +75,7 @@ struct wait_note {
     uint32_t refused;
     uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
     bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
-    int64_t
-        ready_ns; /* end of its last wait for one of several descriptors, of which is not known yet which was ready; or INT64_MIN */
-    uint32_t
-        turn; /* in which it uses descriptors now; LULL_NONE: it has used none since it waited */
+    struct loop_note loop;
     int64_t
         left_ns; /* so long it may still run to be only trying again; negative: it does other things */
 };
@@ -177,10 +191,7 @@ struct lull_execgraph {
     struct lull_wait_reasons reasons;
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
-    LULL_VEC(int64_t)
-    turns; /* of tasks, between waits for one of several descriptors: the start of the one that ended it */
-    LULL_VEC(uint32_t)
-    used_in;        /* by file: the last turn in which it brought or took something, or LULL_NONE */
+    struct loops loops;
     bool has_asked; /* a task has asked for a connection without waiting for it */
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of; /* evidence → one of these */
@@ -224,11 +235,14 @@ void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact
 /* How a call ended says what had ended the last wait in it. */
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 
-/* asked.c: the call in which the task waited then for one of several descriptors is over; a task has used one. */
+/* asked.c: the call in which the task waited then for one of several descriptors is over; a task has used one; a packet, or a
+ * segment, was sent or received. */
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                      struct wait_note *wait, int64_t start_ns, int64_t end_ns);
+                      struct loop_note *loop, int64_t start_ns, int64_t end_ns);
 void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                    struct wait_note *wait);
+                    struct loop_note *loop);
+void lull_asked_packet(struct lull_execgraph *eg, const struct lull_packet_fact *fact);
+void lull_asked_free(struct loops *loops);
 
 /* stuck.c: the task that held the lock that an open wait of `line` is for; LULL_NONE: none, or not known. */
 uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint32_t evidence);

@@ -10,8 +10,10 @@ static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint3
                                                           .refused = LULL_NONE,
                                                           .tries = LULL_NONE,
                                                           .left_ns = -1,
-                                                          .ready_ns = INT64_MIN,
-                                                          .turn = LULL_NONE});
+                                                          .loop = {.ready_ns = INT64_MIN,
+                                                                   .slept_ns = INT64_MIN,
+                                                                   .sent_on = LULL_NONE,
+                                                                   .turn = LULL_NONE}});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
 }
@@ -273,8 +275,8 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     }
     struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
     if (io->kind >= LULL_IO_OPEN ||
-        wait->ready_ns != INT64_MIN) { /* not epoll_ctl() and the like */
-        lull_asked_use(eg, fact, wait);
+        wait->loop.ready_ns != INT64_MIN) { /* not epoll_ctl() and the like */
+        lull_asked_use(eg, fact, &wait->loop);
     }
     if (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ) {
         if (G_UNLIKELY(io->kind == LULL_IO_CONNECT || eg->has_asked)) {
@@ -352,7 +354,7 @@ end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct
         return;
     }
     if (lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY) {
-        lull_asked_ready(eg, fact, last, wait.start_ns, wait.end_ns);
+        lull_asked_ready(eg, fact, &last->loop, wait.start_ns, wait.end_ns);
     }
     if (eg->evidence.items[wait.evidence].waker != LULL_NONE ||
         eg->evidence.items[wait.evidence].index != LULL_NONE) {

@@ -21,6 +21,7 @@ struct lull_graph {
     LULL_VEC(int64_t) since;  /* starts of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
     struct lull_map asked_of; /* link → one of these, too */
+    struct lull_map came_of;  /* link → when that came which it brings, likewise */
     LULL_VEC(struct lull_graph_through) through;
     struct lull_map through_of; /* link → one of these */
 };
@@ -44,6 +45,7 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
     lull_map_free(&graph->asked_of);
+    lull_map_free(&graph->came_of);
     lull_vec_free(&graph->through);
     lull_map_free(&graph->through_of);
     g_free(graph);
@@ -159,7 +161,7 @@ static void add_link(struct lull_graph *graph, const struct lull_graph_link *lin
     g_assert(graph->links.count < LULL_NONE);
     point->link = (uint32_t)graph->links.count;
     lull_vec_push(&graph->links, *link);
-    if (point->state != LULL_STATE_BLOCKED) {
+    if (point->state != LULL_STATE_BLOCKED && !link->is_input) {
         struct lull_graph_piece *piece = find_piece(line, index);
         piece->entry = MIN(piece->entry, index);
     }
@@ -254,6 +256,32 @@ void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time
         graph->links.items[link].is_asked = true;
         keep_since(graph, &graph->asked_of, link, asked_ns);
     }
+}
+
+void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                           uint32_t to_line, int64_t time_ns, int64_t asked_ns, int64_t came_ns,
+                           uint32_t detail)
+{
+    const uint32_t index = find_line_point(graph, to_line, time_ns);
+    if (index == LULL_NONE || graph->lines.items[to_line].points.items[index].link != LULL_NONE ||
+        asked_ns >= came_ns || came_ns >= time_ns) {
+        return;
+    }
+    const struct lull_graph_link link = {.from_ns = from_ns,
+                                         .from_line = from_line,
+                                         .detail = detail,
+                                         .cause = LULL_CAUSE_NETWORK,
+                                         .is_asked = true,
+                                         .is_input = true};
+    const uint32_t number = (uint32_t)graph->links.count;
+    add_link(graph, &link, to_line, time_ns);
+    keep_since(graph, &graph->asked_of, number, asked_ns);
+    keep_since(graph, &graph->came_of, number, came_ns);
+}
+
+int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link)
+{
+    return graph->since.items[lull_map_find(&graph->came_of, link)];
 }
 
 int64_t lull_graph_asked_at(const struct lull_graph *graph, uint32_t link)

@@ -35,6 +35,7 @@ struct lull_graph_link {
     bool is_same;    /* lull_graph_link_same() */
     bool is_through; /* lull_graph_link_through() */
     bool is_asked;   /* lull_graph_wait_asked() */
+    bool is_input;   /* lull_graph_link_input() */
 };
 
 struct lull_graph;
@@ -97,6 +98,13 @@ const struct lull_graph_through *lull_graph_through_of(const struct lull_graph *
  * edge that ends there starts no later. */
 void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t asked_ns);
+/* The same of what came to the line at came_ns while it did not wait, but did things for others, and that it took at time_ns: for
+ * others until came_ns. No effect if there is no such point, or a link into it, or if the times are not in that order. */
+void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                           uint32_t to_line, int64_t time_ns, int64_t asked_ns, int64_t came_ns,
+                           uint32_t detail);
+/* When that came of which the link is an input. */
+int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link);
 /* When it asked for what the link brings; INT64_MAX: it waited for nothing else. */
 int64_t lull_graph_asked_at(const struct lull_graph *graph, uint32_t link);
 /* When the wait started that ends at a point with a link: at since_ns, or at the point before. */

@@ -55,6 +55,14 @@ static void parse_link(struct lull_graph *graph, const char *text)
         lull_graph_link_same(graph, from_line, to_line, to_ns);
         return;
     }
+    if (cause == '^') {
+        long asked_ns, came_ns;
+        n = sscanf(strchr(text, '^'), "^%ld<%ld", &asked_ns, &came_ns);
+        g_assert_cmpint(n, ==, 2);
+        lull_graph_link_input(graph, from_line, from_ns, to_line, to_ns, asked_ns, came_ns,
+                              LULL_NONE);
+        return;
+    }
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
                     LULL_NONE);
     if (n == 6 && more == '!') {
@@ -200,6 +208,8 @@ static const struct example peer_examples[] = {
 #define TWO_REQUESTS(asked)                                                                        \
     "1: 0 R 4 N 9 R 11 N 18 R 20; 2: 0 N 3 M 17 R 18; 3: 0 R 9; 1@3>2@3 N; 3@9>1@9 N; "            \
     "2@18>1@18 N" asked
+#define BUSY(input)                                                                                \
+    "1: 0 R 4 N 9 R 17 R 20; 2: 0 N 3 M 12 R 13; 3: 0 R 9; 1@3>2@3 N; 3@9>1@9 N; 2@13>1@17 " input
 #define WAITS_FOR_LOOP "; 0: 0 R 1 T 20 R 21; 1@20>0@20 T"
 
 static const struct example own_examples[] = {
@@ -349,6 +359,18 @@ static const struct example own_examples[] = {
      "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; "
      "2@18>0@18 T?4",
      0, 20, "0:0-4R 1:4-9R 0:9-11R 2:11-18R 0:18-20R"},
+    /* the answer of line 2 comes at 14, when line 1 is busy with what line 3 has said; it takes it at 17 */
+    {"input", BUSY("^4<14") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 1:1-4R 2:4-12M 2:12-13R 1:13-14N* 1:14-17R 1:17-20R 0:20-21R"},
+    {"input-without-question", BUSY("N") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 1:1-4R 3:4-9R 1:9-17R 1:17-20R 0:20-21R"},
+    {"input-before-it-was-waited-for", "0: 0 R 15 T 20 R 21; 1@20>0@20 T; " BUSY("^4<14"), 0, 21,
+     "0:0-15R 1:15-17R 1:17-20R 0:20-21R"},
+    {"input-asked-before-it-was-waited-for", "0: 0 R 6 T 20 R 21; 1@20>0@20 T; " BUSY("^4<14"), 0,
+     21, "0:0-6R 2:6-12M 2:12-13R 1:13-14N* 1:14-17R 1:17-20R 0:20-21R"},
+    {"input-of-the-line-itself",
+     "1: 0 R 9; 2: 0 R 13; 0: 0 R 4 T 9 R 17 R 20; 1@9>0@9 T; 2@13>0@17 ^4<14", 0, 20,
+     "0:0-4R 1:4-9R 0:9-17R 0:17-20R"},
     {"mutual-entries", /* each only known to come from the other */
      "1: 3 R 9; 2: 3 R 9; 1@3>2@3 T; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
      "0:0-1R 2:1-3U 1:3-9R 0:9-10R"},
@@ -607,6 +629,10 @@ static const struct example request_examples[] = {
      "0:2-4R 2:4-18R 0:18-20R"},
     {"asked-before", "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; 2@18>0@18 T?4",
      6, 20, "2:6-18R 0:18-20R"},
+    {"input", "1: 0 R 9; 2: 0 R 13; 0: 0 R 4 T 9 R 17 R 20; 1@9>0@9 T; 2@13>0@17 ^4<14", 2, 15,
+     "0:2-4R 2:4-13R 0:13-14N* 0:14-15R"},
+    {"input-of-another", "1: 0 R 9; 2: 0 R 13; 0: 0 R 4 T 9 R 17 R 20; 1@9>0@9 T; 2@13>0@17 ^4<14",
+     2, 13, "0:2-4R 1:4-9R 0:9-13R"},
     {"not-known", "1: 0 R 9; 2: 0 R 20; 0: 0 R 4 T 9 R 11 T 18 R 20; 1@9>0@9 T; 2@18>0@18 T", 2, 20,
      "0:2-4R 1:4-9R 0:9-11R 2:11-18R 0:18-20R"},
 };
@@ -674,7 +700,7 @@ static void test_random(void)
 static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *rand)
 {
     const uint32_t other = (uint32_t)g_rand_int_range(rand, 0, 9);
-    switch (g_rand_int_range(rand, 0, 14)) {
+    switch (g_rand_int_range(rand, 0, 16)) {
     case 0:
     case 1:
     case 2:
@@ -693,6 +719,12 @@ static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *ran
     case 6:
     case 7:
         lull_graph_wait_asked(graph, line, t, t - g_rand_int_range(rand, -3, 15));
+        break;
+    case 8:
+    case 9:
+        lull_graph_link_input(graph, other, t - g_rand_int_range(rand, -3, 10), line, t,
+                              t - g_rand_int_range(rand, -3, 15), t - g_rand_int_range(rand, -3, 8),
+                              LULL_NONE);
         break;
     }
 }

@@ -35,11 +35,13 @@ def answer(listener, nap):
         connection.sendall(b'answer')
 
 
-def pass_on(make, routes):
-    """A loop: what a client asks goes to the backend of its listener, and what that says goes back. Connections stay."""
+def pass_on(make, routes, busy):
+    """A loop: what a client asks goes to the backend of its listener, and what that says goes back. Connections stay. For each answer
+    of the last backend it is busy for so long."""
     selector = make()
     for listener, backend in routes:
-        selector.register(listener, selectors.EVENT_READ, (None, connected(backend)))
+        backend_of_noise = connected(backend)
+        selector.register(listener, selectors.EVENT_READ, (None, backend_of_noise))
     while True:
         for key, _ in selector.select():
             to, backend = key.data
@@ -48,7 +50,10 @@ def pass_on(make, routes):
                 selector.register(client, selectors.EVENT_READ, (backend, None))
                 selector.register(backend, selectors.EVENT_READ, (client, None))
             else:
-                to.sendall(key.fileobj.recv(100))
+                data = key.fileobj.recv(100)
+                if key.fileobj is backend_of_noise:
+                    stage.burn(busy)
+                to.sendall(data)
 
 
 def ask(client):
@@ -63,13 +68,13 @@ def ask_all_the_time(listener):
         ask(client)
 
 
-def loop(watch, folder, make, family=socket.AF_INET):
+def loop(watch, folder, make=selectors.EpollSelector, family=socket.AF_INET, quick_s=QUICK, busy=0):
     stamp = stage.Stamp()
     names = 'slow', 'quick', 'slow-way', 'quick-way'
     slow, quick, slow_way, quick_way = (listening(family, folder, name) for name in names)
     children = [stage.child('wl-backend', answer, slow, lambda: stamp.nap(SLOW)),
-                stage.child('wl-other', answer, quick, lambda: time.sleep(QUICK)),
-                stage.child('wl-proxy', pass_on, make, ((slow_way, slow), (quick_way, quick)))]
+                stage.child('wl-other', answer, quick, lambda: time.sleep(quick_s)),
+                stage.child('wl-proxy', pass_on, make, ((slow_way, slow), (quick_way, quick)), busy)]
     children.append(stage.child('wl-noise', ask_all_the_time, quick_way))
     client = connected(slow_way)
     ask(client)
@@ -84,11 +89,11 @@ def loop(watch, folder, make, family=socket.AF_INET):
 
 
 def epoll_loop(watch, folder):
-    loop(watch, folder, selectors.EpollSelector)
+    loop(watch, folder)
 
 
 def epoll_loop_unix(watch, folder):
-    loop(watch, folder, selectors.EpollSelector, socket.AF_UNIX)
+    loop(watch, folder, family=socket.AF_UNIX)
 
 
 def poll_loop(watch, folder):
@@ -99,5 +104,10 @@ def select_loop(watch, folder):
     loop(watch, folder, selectors.SelectSelector)
 
 
+def busy_loop(watch, folder):
+    """The answer comes when the server does things for the others, as nearly always."""
+    loop(watch, folder, quick_s=0.002, busy=0.03)
+
+
 if __name__ == '__main__':
-    stage.main((epoll_loop, epoll_loop_unix, poll_loop, select_loop))
+    stage.main((epoll_loop, epoll_loop_unix, poll_loop, select_loop, busy_loop))

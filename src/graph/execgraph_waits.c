@@ -87,6 +87,15 @@ static bool is_polled(const struct lull_execgraph *eg, const struct lull_polled 
     return found;
 }
 
+/* What a server sent last to one of many clients was an answer itself, as a rule. */
+static bool is_answered(const struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                        const struct sent_note *sent)
+{
+    const bool is_for_it =
+        fact->polled ? fact->polled->n == 1 : fact->io && fact->io->file == sent->file;
+    return lull_model_file(eg->model, sent->file)->is_accepted && !is_for_it;
+}
+
 static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                          const struct wait_note *wait, const struct lull_wait_reason *reason,
                          bool is_interrupted)
@@ -101,7 +110,8 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
     const struct sent_note asked = {fact->start_ns, -1, reason->file, reason->path};
     const bool is_connect = lull_wait_reason_is_connect(eg->model, reason);
     struct sent_note sent = is_connect ? asked : eg->sent.items[fact->task];
-    if (sent.file != LULL_NONE && fact->polled && !is_polled(eg, fact->polled, &sent)) {
+    if (sent.file != LULL_NONE &&
+        ((fact->polled && !is_polled(eg, fact->polled, &sent)) || is_answered(eg, fact, &sent))) {
         sent.file = LULL_NONE; /* it waited for another */
     }
     const struct timeout_note note = {.start_ns = fact->start_ns,

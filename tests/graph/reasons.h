@@ -59,6 +59,7 @@ enum {
     TRUNCATE = 76,
     SOCKET = 41,
     CONNECT = 42,
+    ACCEPT = 43,
     SENDTO = 44,
     SENDMMSG = 307,
     RECVFROM = 45,

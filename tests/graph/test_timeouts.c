@@ -140,6 +140,32 @@ static void test_polled(struct fixture *f, gconstpointer data)
                                 : "hrtimer, timed out in poll of 10.9.0.2:84");
 }
 
+/* What a server sent to a client was the answer: a time-out while it waits for any of its clients does not miss one. If it waits for that
+ * one alone, the client may have to say something. */
+static void test_served(struct fixture *f, gconstpointer data)
+{
+    const bool is_alone = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 10000, SOCKET, 2, 1, 0);
+    feed_return(model, 11000, SOCKET, 3);
+    feed_call(model, 20000, ACCEPT, 3, 0, 0);
+    feed_return(model, 21000, ACCEPT, 4);
+    feed_call(model, 300000, SENDTO, 4, 0, 18);
+    feed_return(model, 400000, SENDTO, 18);
+    poll_in_vain(model);
+    if (is_alone) {
+        FEED(call_poll, 0, 0, 700519999, .have = ALL, .tid = 1, .fd = 4);
+    }
+    feed_return(model, 700520000, POLL, 0);
+    g_assert_cmpstr(
+        wait_of(f, strings, 510000, 700500000).detail, ==,
+        is_alone
+            ? "poll timed out after 700.0 ms: no answer from a socket to 18 bytes sent 100.0 us before"
+            : "poll timed out after 700.0 ms");
+}
+
 /* connect() waits, and a timer ends that: TCP has given up, nobody has the address, SO_SNDTIMEO; or it is refused. */
 static const struct connect_way {
     const char *name;
@@ -300,6 +326,9 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/timeouts/polled-%d", fd);
         g_test_add(name, struct fixture, GINT_TO_POINTER(fd), set_up, test_polled, tear_down);
     }
+    g_test_add("/timeouts/served-one", struct fixture, GINT_TO_POINTER(true), set_up, test_served,
+               tear_down);
+    g_test_add("/timeouts/served-many", struct fixture, NULL, set_up, test_served, tear_down);
     for (size_t i = 0; i < G_N_ELEMENTS(connect_ways); i++) {
         g_autofree char *name = g_strdup_printf("/timeouts/connect/%s", connect_ways[i].name);
         g_test_add(name, struct fixture, &connect_ways[i], set_up, test_connect, tear_down);

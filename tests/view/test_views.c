@@ -473,12 +473,18 @@ static void test_text_limit(void)
     assert_contains(ascii, "It was started by cron/1 -> sh/2.\n");
 }
 
-/* Twenty times the same two steps of 1 ms and 2 ms, then a sleep of 10 ms. */
+/* Twenty times the same two steps of 1 ms and 2 ms, then a sleep of 10 ms. A parent waits for all of it, which is said before the loop;
+ * what each of the steps waits for is not. */
 static void test_text_loop(void)
 {
     enum { TIMES = 20, ALL_STEPS = 2 * TIMES + 1 };
     struct lull_path path = make_path();
     struct lull_segment steps_of_loop[ALL_STEPS];
+    struct lull_wait waits_of_loop[1 + ALL_STEPS] = {{.within = LULL_NONE,
+                                                      .comm = "make",
+                                                      .start_ns = BASE,
+                                                      .other_task = LULL_NONE,
+                                                      .detail = "in wait4 for its child dd/10"}};
     struct lull_view_style style = {.unicode = true, .limit = 2};
     int64_t now = BASE;
 
@@ -496,20 +502,33 @@ static void test_text_loop(void)
                      : i % 2 ? LULL_CAUSE_DISK
                              : LULL_CAUSE_TIMER,
             .subject = i % 2 ? "vda read" : NULL,
-            .wait = LULL_NONE,
+            .wait = 1 + i,
         };
+        waits_of_loop[1 + i] = waits_of_loop[0];
+        waits_of_loop[1 + i].within = 0;
+        waits_of_loop[1 + i].start_ns = now;
+        waits_of_loop[1 + i].detail = "in a step";
         now += took_ns;
+        waits_of_loop[1 + i].end_ns = now;
     }
+    waits_of_loop[0].end_ns = now;
+    path.waits = waits_of_loop;
+    path.n_waits = G_N_ELEMENTS(waits_of_loop);
     path.segments = steps_of_loop;
     path.n_segments = ALL_STEPS;
     path.end_ns = path.asked_end_ns = now;
     g_autofree char *text = render(lull_view_path_text, &path, &style);
-    g_assert_cmpuint(path_rows(text), ==, 2);
+    g_assert_cmpuint(path_rows(text), ==, 4);
+    const char *around = strstr(text, "waits in wait4 for its child dd/10\n");
+    g_assert_true(around && around < strstr(text, "loop of 20"));
+    const char *step = strstr(text, "waits in a step\n"); /* the sleep is one, the loop has many */
+    g_assert_true(step && step > strstr(text, "loop of 20") &&
+                  !strstr(step + 1, "waits in a step\n"));
     assert_contains(text, "60.000");
     assert_contains(text, "loop of 20 × running → blocked on disk (vda read)\n");
     style.limit = 0;
     g_autofree char *all = render(lull_view_path_text, &path, &style);
-    g_assert_cmpuint(path_rows(all), ==, ALL_STEPS);
+    g_assert_cmpuint(path_rows(all), ==, 1 + 2 * ALL_STEPS);
 }
 
 /* A thousand steps of three kinds in an order that never repeats: none is outstanding, so how often

@@ -425,10 +425,13 @@ static void add_wait_rows(const struct text_view *view, struct lull_table *table
     const struct lull_path *path = view->path;
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-    for (uint32_t w = path->segments[row->first].wait;
-         w != LULL_NONE && !is_shown[w] && !row->repeats; w = path->waits[w].within) {
-        is_shown[w] = true;
-        g_array_append_val(waits, w);
+    for (uint32_t w = path->segments[row->first].wait; w != LULL_NONE && !is_shown[w];
+         w = path->waits[w].within) {
+        if (!row->repeats ||
+            path->waits[w].end_ns >= row->end_ns) { /* a loop is within it as a whole */
+            is_shown[w] = true;
+            g_array_append_val(waits, w);
+        }
     }
     for (guint i = waits->len; i-- > 0;) {
         const struct lull_wait *wait = &path->waits[g_array_index(waits, uint32_t, i)];

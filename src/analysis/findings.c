@@ -212,15 +212,18 @@ static char *times_text(const struct lull_wait_sum *wait)
                                               wait->count, duration(wait->longest_ns, longest));
 }
 
-/* Waits that are no rest: uninterruptible ones, for locks, and for a CPU. */
+/* Waits that are no rest: uninterruptible ones, for locks, and for a CPU. What a thread of the kernel waits for costs whoever
+ * waits for that thread. */
 static bool is_costly(const struct findings *findings, const struct lull_wait_sum *wait)
 {
     static const char *const locks[] = {"flock", "fcntl", "semtimedop", "semop", NULL};
-    const char *call = lull_model_label(findings->head.model, wait->key.call);
+    const struct lull_model *model = findings->head.model;
+    const char *call = lull_model_label(model, wait->key.call);
     const bool is_rest = wait->key.cause == LULL_CAUSE_TIMER || wait->key.letter == '?';
     const bool is_unseen = wait->key.letter == 'R' && wait->key.cause == LULL_CAUSE_UNKNOWN;
-    return wait->key.letter == 'D' || (wait->key.letter == 'R' && !is_unseen) ||
-           (call && !is_rest && (wait->is_lock || g_strv_contains(locks, call)));
+    return !lull_model_is_kernel_thread(model, wait->key.task) &&
+           (wait->key.letter == 'D' || (wait->key.letter == 'R' && !is_unseen) ||
+            (call && !is_rest && (wait->is_lock || g_strv_contains(locks, call))));
 }
 
 /* A task waited for another by a futex that need be no lock: for its result, or for work to do. */

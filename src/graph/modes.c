@@ -62,17 +62,6 @@ static bool is_of_kernel(const struct lull_execgraph *eg, uint32_t number)
     return false;
 }
 
-/* kthreadd, and what it has made. */
-static bool is_kernel_thread(const struct lull_execgraph *eg, uint32_t number)
-{
-    enum { KTHREADD = 2 };
-    const struct lull_model *model = eg->model;
-    const struct lull_task *task = lull_model_task(model, number);
-    return task->tid <= 0 || task->tid == KTHREADD || task->ppid == KTHREADD ||
-           (task->parent != LULL_NONE && lull_model_task(model, task->parent)->tid == KTHREADD) ||
-           is_of_kernel(eg, number);
-}
-
 /* Some traces have chosen calls only. Nobody chooses this one. */
 static bool has_all_calls(const struct lull_execgraph *eg, const struct lull_session *session,
                           uint32_t host)
@@ -86,7 +75,7 @@ static bool has_all_calls(const struct lull_execgraph *eg, const struct lull_ses
 enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                   const struct lull_session *session, uint32_t task)
 {
-    if (is_kernel_thread(eg, task)) {
+    if (lull_model_is_kernel_thread(eg->model, task) || is_of_kernel(eg, task)) {
         return LULL_MODE_KERNEL;
     }
     return has_all_calls(eg, session, lull_model_task(eg->model, task)->host) ? LULL_MODE_USER

@@ -139,6 +139,8 @@ int64_t lull_model_comm_ns(const struct lull_model *model, uint32_t task, const 
 bool lull_comm_matches(const char *comms, const char *comm);
 /* The pseudo-task that represents interrupt context on a CPU; made on the first request. */
 uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t cpu);
+/* Whether it is an idle task or interrupt context, kthreadd, or a thread that kthreadd made. */
+bool lull_model_is_kernel_thread(const struct lull_model *model, uint32_t task);
 /* The task that has this tid at the end, or the last that had it; LULL_NONE if none. */
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid);
 

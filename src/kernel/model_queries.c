@@ -202,6 +202,14 @@ int64_t lull_model_comm_ns(const struct lull_model *model, uint32_t task, const 
     return ns;
 }
 
+bool lull_model_is_kernel_thread(const struct lull_model *model, uint32_t number)
+{
+    enum { KTHREADD = 2 };
+    const struct lull_task *task = lull_model_task(model, number);
+    return task->tid <= 0 || task->tid == KTHREADD || task->ppid == KTHREADD ||
+           (task->parent != LULL_NONE && lull_model_task(model, task->parent)->tid == KTHREADD);
+}
+
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
 {
     uint32_t i = lull_map_find(&model->by_tid, model_tid_key(host, tid));

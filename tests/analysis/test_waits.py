@@ -366,6 +366,27 @@ def busy_disk():
             tap.ok(len(rows) == 1 and rows[0]["time_ns"] == busy_ms * 1e6 and rows[0]["finding"].endswith(said), "a disk is busy with requests of which an end is known", rows)
 
 
+def threads_of_the_kernel():
+    """What they wait for is no finding: who waits for them has one. 5 and 6 are such threads, as who is their parent says, 7 is none."""
+    machine = Machine()
+    for tid, parent in ((2, 0), (5, 2), (6, 2), (7, 1)):
+        machine.event(0.01 * tid, "lttng_statedump_process_state", {
+            "tid": tid, "pid": tid, "ppid": parent, "vtid": tid, "vpid": tid, "vppid": parent, "name": f"task{tid}", "type": 0, "mode": 5, "submode": 0,
+            "status": 5, "cpu": 0, "ns_level": 0, "ns_inum": 1}, 1)
+    machine.switch(1, 5, 7, 2)
+    machine.switch(2, 7, 9, 2)
+    machine.wake(12, 6, 9)
+    machine.wake(13, 7, 9)
+    machine.wake(41, 5, 9)
+    machine.switch(42, 9, 6, 1)
+    machine.switch(43, 6, 5, 1)
+    machine.switch(44, 5, 7, 1)
+    machine.switch(45, 7, 0, 1)
+    with machine.trace() as trace:
+        said = [(int(re.match(r"task(\d+)/", row["finding"])[1]), row["time_ns"] / 1e6) for row in findings(trace) if row["kind"] == "wait"]
+        tap.ok(said == [(7, 31), (7, 11)], "waits of threads of the kernel are no findings", said)
+
+
 def rests_and_locks():
     """Waits for futexes, of threads of one process. What they wait with says of some that they are for locks: futex(2), and glibc's
     lowlevellock.h (value 2 with FUTEX_WAIT is a lock that others wait for). Threads 11, 12 and 13 wait for work that 20 has for one of them: no
@@ -477,6 +498,6 @@ def paths_given():
     tap.ok(expected and not wrong, f"{expected.total()} waits in calls with a path are for that", wrong)
 
 
-for test in (busy_disk, rests_and_locks, unseen_turns, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, paths_given, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+for test in (busy_disk, threads_of_the_kernel, rests_and_locks, unseen_turns, who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, paths_given, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -225,11 +225,7 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
 
 static void on_prio(void *user, const struct lull_prio_fact *fact)
 {
-    enum { FIRST_FAIR = 100 }; /* MAX_RT_PRIO of the kernel */
-    struct lull_execgraph *eg = user;
-    if (fact->prio < FIRST_FAIR) {
-        lull_map_insert(&eg->realtime, fact->task, 1);
-    }
+    lull_preemption_prio(user, fact);
 }
 
 static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
@@ -511,7 +507,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->quota_timers);
     lull_quotas_free(eg->quotas);
     lull_map_free(&eg->kept_off);
-    lull_map_free(&eg->realtime);
+    lull_map_free(&eg->class_of);
+    lull_vec_free(&eg->classes);
     lull_vec_free(&eg->packets);
     lull_map_free(&eg->passed_on);
     lull_vec_free(&eg->senders);

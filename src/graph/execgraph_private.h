@@ -169,6 +169,16 @@ struct timer_note {
     uint32_t host;
 };
 
+/* What schedules a task. Other than the fair one, they have limits that no control group sets. */
+enum sched_class { CLASS_FAIR, CLASS_REAL_TIME, CLASS_DEADLINE };
+
+/* A task came to a class of the scheduler. */
+struct class_note {
+    int64_t time_ns;
+    uint32_t before; /* the change before, or LULL_NONE */
+    enum sched_class class;
+};
+
 struct quota_clock {
     uint32_t host;
     uint64_t function; /* of those timers */
@@ -218,7 +228,8 @@ struct lull_execgraph {
     struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
     struct lull_map
         kept_off; /* processes of which a task left a CPU that then idled, though it could go on → 1 */
-    struct lull_map realtime;             /* tasks that were, for some time → 1 */
+    struct lull_map class_of; /* task that was of another than the fair one → its last change */
+    LULL_VEC(struct class_note) classes;
     LULL_VEC(struct lull_lost_fact) gaps; /* when nothing was recorded on a host */
 };
 
@@ -369,7 +380,10 @@ const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph 
 /* execgraph_path.c: what is kept of the name of a task; borrowed until the next call. */
 const struct path_name *lull_path_name(struct path_texts *texts, const struct lull_model *model,
                                        uint32_t task, int64_t time_ns);
-/* preemption.c. Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
+/* preemption.c: a task has another priority; whether it ever had one that is not of the fair class. */
+void lull_preemption_prio(struct lull_execgraph *eg, const struct lull_prio_fact *fact);
+bool lull_preemption_is_special(const struct lull_execgraph *eg, uint32_t task);
+/* Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                                 struct path_texts *texts, struct lull_segment *segment);
 /* The last of the tries that timed out before the wait that a waker ended; NULL: there was none, or the task did other

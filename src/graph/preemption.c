@@ -144,6 +144,49 @@ static void set_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_
     }
 }
 
+void lull_preemption_prio(struct lull_execgraph *eg, const struct lull_prio_fact *fact)
+{
+    enum { FIRST_FAIR = 100 }; /* MAX_RT_PRIO of the kernel */
+    const enum sched_class class = fact->prio < 0            ? CLASS_DEADLINE
+                                   : fact->prio < FIRST_FAIR ? CLASS_REAL_TIME
+                                                             : CLASS_FAIR;
+    const uint32_t known = lull_map_find(&eg->class_of, fact->task);
+    const uint32_t before = known == LULL_MAP_NONE ? LULL_NONE : known;
+    if (class != (before == LULL_NONE ? CLASS_FAIR : eg->classes.items[before].class)) {
+        lull_map_insert(&eg->class_of, fact->task, (uint32_t)eg->classes.count);
+        lull_vec_push(&eg->classes, (struct class_note){fact->time_ns, before, class});
+    }
+}
+
+bool lull_preemption_is_special(const struct lull_execgraph *eg, uint32_t task)
+{
+    return lull_map_find(&eg->class_of, task) != LULL_MAP_NONE;
+}
+
+static enum sched_class class_at(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+{
+    uint32_t note = lull_map_find(&eg->class_of, task);
+    while (note < eg->classes.count) {
+        if (eg->classes.items[note].time_ns <= time_ns) {
+            return eg->classes.items[note].class;
+        }
+        note = eg->classes.items[note].before;
+    }
+    return CLASS_FAIR;
+}
+
+/* Whose limit keeps a task off an idle CPU, if no control group's is known to. Sources: sched(7), sched-deadline of the kernel. */
+static void append_limit(const struct lull_execgraph *eg, const struct path_piece *piece,
+                         GString *out)
+{
+    static const char *const limits[] = {
+        [CLASS_FAIR] = "",
+        [CLASS_REAL_TIME] = "of real-time tasks (sched_rt_runtime_us)",
+        [CLASS_DEADLINE] = "of its own (SCHED_DEADLINE)",
+    };
+    g_string_append(out, limits[class_at(eg, piece->hop->line, piece->start_ns)]);
+}
+
 /* A CPU that comes out of idle late may not have been there. */
 static void append_steal(const struct lull_execgraph *eg, uint32_t host, GString *out)
 {
@@ -169,7 +212,12 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
             segment->object = lull_quotas_at(eg, piece->label)->cgroup;
             segment->subject = g_string_chunk_insert_const(strings, text->str);
         } else {
-            g_string_printf(text, "kept off CPU %d, which was idle", hop->cpu);
+            append_limit(eg, piece, text);
+            if (text->len) {
+                segment->subject = g_string_chunk_insert_const(strings, text->str);
+                g_string_append(text, ", ");
+            }
+            g_string_append_printf(text, "kept off CPU %d, which was idle", hop->cpu);
         }
         segment->detail = g_string_chunk_insert_const(strings, text->str);
         return NULL;

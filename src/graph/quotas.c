@@ -192,7 +192,7 @@ bool lull_quotas_may(const struct lull_execgraph *eg, uint32_t task, int64_t tim
 {
     const uint32_t host = lull_model_task(eg->model, task)->host;
     return host >= eg->hosts.count || time_ns >= eg->hosts.items[host].quotas_ns ||
-           lull_map_find(&eg->realtime, task) != LULL_MAP_NONE ||
+           lull_preemption_is_special(eg, task) ||
            (eg->quotas && (lull_model_is_placed(eg->model, task) ||
                            lull_quotas_of(eg, task, time_ns) != LULL_NONE));
 }

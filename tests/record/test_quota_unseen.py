@@ -18,6 +18,15 @@ GROUPS = "/sys/fs/cgroup"
 FIRST_NAMESPACE = "cgroup:[4026531835]"  # PROC_CGROUP_INIT_INO of include/linux/proc_ns.h
 ROOT = next((path for path in (f"{GROUPS}/cpu", f"{GROUPS}/cpu,cpuacct") if os.path.isdir(path)), GROUPS)
 BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
+GAPS = """import sys, time
+first = before = time.monotonic_ns()
+gaps = 0
+while before < first + 2300000000:
+    now = time.monotonic_ns()
+    gaps += now - before if now > before + 10000000 else 0
+    before = now
+open(sys.argv[1], "w").write(str(gaps))
+"""
 # The program enters the group by a descriptor, as the recorder sees no groups any more.
 HIDDEN = 'exec 9> "$1"; umount -l "$2"; shift 2; exec "$@"'
 ENTER = 'echo $$ >&9; exec "$@"'
@@ -109,6 +118,30 @@ def test_hidden(folder):
     tap.ok(said_ns == known_ns == 0, "a quota that is never used up", said_ns, known_ns, details)
 
 
+def kept_from_running(folder):
+    """A program of a real-time priority: how long the path says that it was throttled, and how long the program itself says that it was kept
+    from running, more than 10 ms at a time; and what is said of it."""
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--", "taskset", "-c", CPU, "chrt", "-f", "1",
+                      sys.executable, "-c", GAPS, f"{own}/gaps")
+        with open(f"{own}/gaps", encoding="ascii") as file:
+            known_ns = int(file.read())
+        path = json.loads(subprocess.run([LULL, "critpath", "--json", "--full", "--tid", str(told["pid"]), f"{own}/recording"], capture_output=True,
+                                         check=True, timeout=120).stdout)
+    steps = [step for step in path["segments"] if step["cause"] == "throttled"]
+    return sum(step["end_ns"] - step["begin_ns"] for step in steps), known_ns, {step["detail"] for step in steps}
+
+
+def test_real_time(folder):
+    name = "a real-time task that has used up what all of them may have"
+    for _ in range(5):  # others may have the CPU meanwhile
+        said_ns, known_ns, details = kept_from_running(folder)
+        if said_ns >= 0.8 * known_ns:
+            break
+    tap.ok(0.8 * known_ns <= said_ns <= known_ns + 2 * 10**6, f"{name}: for how long", said_ns, known_ns)
+    tap.ok(details <= {f"of real-time tasks (sched_rt_runtime_us), kept off CPU {CPU}, which was idle"}, f"{name}: why", details)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     missing = recorders.why_not("ftrace", scratch)
     try:
@@ -122,4 +155,5 @@ with tempfile.TemporaryDirectory() as scratch:
         tap.run("steal", test_steal, scratch)
         tap.run("views", test_views, scratch)
         tap.run("hidden", test_hidden, scratch)
+        tap.run("real time", test_real_time, scratch)
 sys.exit(tap.done())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A task that waits for one of several descriptors, as servers do that have many requests under way: since when it has waited
  * for the one that became ready. That is since it first waited after it last used that, be it that it asked there for what has
- * come now, or that it took what came before; what it did after that first wait was for others. */
+ * come now, or that it took what came before; what it did after that first wait was for others. If another thread of the
+ * process used it last, as threads do that share connections, it is since then, and the path goes on with that thread. */
 #include "graph/execgraph_private.h"
 
 /* Puts a value into a vector in which LULL_NONE says that nothing is known. */
@@ -20,28 +21,35 @@ static bool is_awaited(const struct lull_execgraph *eg, uint32_t file)
     return file != LULL_NONE && lull_model_file(eg->model, file)->type > LULL_FILE_DISK;
 }
 
-/* When its user first waited after it last used the file; INT64_MAX: it has not, or nobody used it, or events are missing since, so
- * that it may have used it. */
-static int64_t waited_since(const struct lull_execgraph *eg, uint32_t file)
+static const struct lull_graph_asked never = {INT64_MAX, LULL_NONE};
+
+/* Where the task, or another of its process, asked for what the file brings. `never`: nobody has, or it has not waited since, or events
+ * are missing since, so that it may have used the file. */
+static struct lull_graph_asked asked_for(const struct lull_execgraph *eg, uint32_t task,
+                                         uint32_t file)
 {
-    const uint32_t turn = AT(&eg->loops.used_in, file);
-    const int64_t since_ns = turn == LULL_NONE ? INT64_MAX : eg->loops.turns.items[turn];
-    const uint32_t host = turn == LULL_NONE ? LULL_NONE : lull_model_file(eg->model, file)->host;
-    const bool is_sure = host >= eg->hosts.count || since_ns > eg->hosts.items[host].missing_ns;
-    return is_sure ? since_ns : INT64_MAX;
+    if (file >= eg->loops.uses.count || eg->loops.uses.items[file].task == LULL_NONE) {
+        return never;
+    }
+    const struct use_note *use = &eg->loops.uses.items[file];
+    const int64_t time_ns = use->task == task ? eg->loops.turns.items[use->turn] : use->time_ns;
+    const uint32_t host = lull_model_file(eg->model, file)->host;
+    const bool is_sure = host >= eg->hosts.count || time_ns > eg->hosts.items[host].missing_ns;
+    return is_sure ? (struct lull_graph_asked){time_ns, use->task} : never;
 }
 
 /* Of several that were ready, epoll_wait() names the one first that was ready first; the others have an order of their own. */
-static int64_t waited_since_of(const struct lull_execgraph *eg,
-                               const struct lull_syscall_fact *fact)
+static struct lull_graph_asked asked_for_any(const struct lull_execgraph *eg,
+                                             const struct lull_syscall_fact *fact)
 {
     const struct lull_polled *polled = fact->polled;
     const bool is_ordered = g_str_has_prefix(lull_model_label(eg->model, fact->name), "epoll");
-    int64_t asked_ns = waited_since(eg, polled->files[0]);
+    struct lull_graph_asked last = asked_for(eg, fact->task, polled->files[0]);
     for (uint32_t i = 1; i < polled->n && !is_ordered; i++) {
-        asked_ns = MAX(asked_ns, waited_since(eg, polled->files[i]));
+        const struct lull_graph_asked asked = asked_for(eg, fact->task, polled->files[i]);
+        last = asked.time_ns > last.time_ns ? asked : last;
     }
-    return asked_ns;
+    return last;
 }
 
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
@@ -57,7 +65,7 @@ void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact 
         return;
     }
     if (fact->polled && fact->polled->n) {
-        lull_graph_wait_asked(eg->graph, fact->task, end_ns, waited_since_of(eg, fact));
+        lull_graph_wait_asked(eg->graph, fact->task, end_ns, asked_for_any(eg, fact));
     } else {
         loop->ready_ns = end_ns; /* it is what the task uses next */
     }
@@ -73,7 +81,8 @@ static void take_next(struct lull_execgraph *eg, const struct lull_syscall_fact 
     if (io->kind == LULL_IO_OPEN) { /* accept(), as a rule: nothing was asked for */
         loop->ready_ns = INT64_MIN;
     } else if (is_awaited(eg, io->file) && !is_set) {
-        lull_graph_wait_asked(eg->graph, fact->task, loop->ready_ns, waited_since(eg, io->file));
+        lull_graph_wait_asked(eg->graph, fact->task, loop->ready_ns,
+                              asked_for(eg, fact->task, io->file));
         loop->ready_ns = INT64_MIN;
     }
 }
@@ -118,15 +127,16 @@ static uint32_t packet_into(const struct lull_execgraph *eg, uint32_t file)
 static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                        const struct loop_note *loop)
 {
-    const int64_t asked_ns = waited_since(eg, fact->io->file);
-    const uint32_t number = asked_ns == INT64_MAX ? LULL_NONE : packet_into(eg, fact->io->file);
+    const struct lull_graph_asked asked = asked_for(eg, fact->task, fact->io->file);
+    const uint32_t number =
+        asked.time_ns == INT64_MAX ? LULL_NONE : packet_into(eg, fact->io->file);
     if (number >= eg->packets.count || eg->vcpus) { /* hypervisor.c adds points of before */
         return;
     }
     const struct packet_note *came = &eg->packets.items[number];
     const struct packet_note *sent =
         came->peer < eg->packets.count ? &eg->packets.items[came->peer] : NULL;
-    if (!sent || sent->line == LULL_NONE || came->time_ns <= MAX(asked_ns, loop->slept_ns)) {
+    if (!sent || sent->line == LULL_NONE || came->time_ns <= MAX(asked.time_ns, loop->slept_ns)) {
         return;
     }
     lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
@@ -135,23 +145,30 @@ static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact
                                                    .reason = LULL_NONE,
                                                    .index = number,
                                                    .waker = LULL_NONE});
-    lull_graph_link_input(eg->graph, sent->line, sent->time_ns, fact->task, fact->end_ns, asked_ns,
+    lull_graph_link_input(eg->graph, sent->line, sent->time_ns, fact->task, fact->end_ns, asked,
                           came->time_ns, eg->evidence.count - 1);
 }
 
 /* ---- what the task uses ---- */
 
-static void set_used(struct lull_execgraph *eg, uint32_t file, struct loop_note *loop)
+static void set_used(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                     struct loop_note *loop, uint32_t file)
 {
-    const uint32_t turn = AT(&eg->loops.used_in, file);
-    if (turn == LULL_NONE ? !is_awaited(eg, file) : turn == loop->turn) {
-        return; /* nearly all */
+    struct loops *loops = &eg->loops;
+    const bool is_known = file < loops->uses.count && loops->uses.items[file].task != LULL_NONE;
+    if (!is_known && !is_awaited(eg, file)) {
+        return;
     }
     if (loop->turn == LULL_NONE) {
-        loop->turn = (uint32_t)eg->loops.turns.count;
-        lull_vec_push(&eg->loops.turns, INT64_MAX);
+        loop->turn = (uint32_t)loops->turns.count;
+        lull_vec_push(&loops->turns, INT64_MAX);
     }
-    SET_AT(&eg->loops.used_in, file, loop->turn);
+    while (loops->uses.count <= file) {
+        lull_vec_push(&loops->uses, (struct use_note){.task = LULL_NONE});
+    }
+    const bool is_read = fact->io->kind == LULL_IO_READ || fact->start_ns == INT64_MIN;
+    loops->uses.items[file] =
+        (struct use_note){is_read ? fact->end_ns : fact->start_ns, fact->task, loop->turn};
 }
 
 void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
@@ -164,23 +181,23 @@ void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *f
     const bool has_moved = io->bytes > 0 || (io->bytes < 0 && fact->has_ret && fact->ret > 0);
     if (has_moved && io->kind == LULL_IO_READ) {
         take_input(eg, fact, loop);
-        set_used(eg, io->file, loop);
+        set_used(eg, fact, loop, io->file);
     } else if (has_moved && io->kind == LULL_IO_WRITE) {
         learn_flow(eg, fact, loop, io->file);
-        set_used(eg, io->file, loop);
+        set_used(eg, fact, loop, io->file);
     } else if (has_moved && io->kind == LULL_IO_COPY) {
         learn_flow(eg, fact, loop, io->to_file);
-        set_used(eg, io->file, loop);
-        set_used(eg, io->to_file, loop);
+        set_used(eg, fact, loop, io->file);
+        set_used(eg, fact, loop, io->to_file);
     } else if (io->kind == LULL_IO_CONNECT) {
-        set_used(eg, io->file, loop);
+        set_used(eg, fact, loop, io->file);
     }
 }
 
 void lull_asked_free(struct loops *loops)
 {
     lull_vec_free(&loops->turns);
-    lull_vec_free(&loops->used_in);
+    lull_vec_free(&loops->uses);
     lull_vec_free(&loops->flow_of);
     lull_vec_free(&loops->arrived);
 }

@@ -252,45 +252,59 @@ static bool is_resolvable(const struct walk *walk, const struct lull_graph_point
             lull_graph_link_at(walk->graph, edge->link)->is_bounded);
 }
 
-/* The index on the line at the start of the wait that ends at the present point. */
-static uint32_t index_before(const struct walk *walk, const struct lull_graph_point *edge,
-                             int64_t wait_ns)
+/* Where what the link brings was asked for, if what its line did since then for others has nothing to do with the question; or NULL. */
+static const struct lull_graph_asked *asked_of(const struct walk *walk, uint32_t link)
 {
-    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
-    return link->is_long || link->is_asked ? find_index(walk->graph, walk->line, wait_ns)
-                                           : walk->index - 1;
+    return walk->is_request || walk->frames.count > 0 ? lull_graph_asked_of(walk->graph, link)
+                                                      : NULL;
 }
 
-/* Since when the line has waited for what the link brings, as far as the question asks. What it did meanwhile for others has
- * nothing to do with who waits for it now. */
+/* Since when the line has waited for what the link brings, as far as the question asks. */
 static int64_t wait_start(const struct walk *walk, uint32_t link)
 {
     const int64_t start_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
-    return walk->is_request || walk->frames.count > 0
-               ? MIN(start_ns, lull_graph_asked_at(walk->graph, link))
-               : start_ns;
+    const struct lull_graph_asked *asked = asked_of(walk, link);
+    return asked ? MIN(start_ns, asked->time_ns) : start_ns;
+}
+
+/* Where to go on when all back to since_ns is explained. */
+static struct frame frame_at(const struct walk *walk, const struct lull_graph_asked *asked,
+                             int64_t since_ns)
+{
+    const uint32_t line = asked && asked->time_ns == since_ns ? asked->line : walk->line;
+    return (struct frame){.line = line,
+                          .index = find_index(walk->graph, line, since_ns),
+                          .wait = walk->wait,
+                          .input = LULL_NONE,
+                          .bound_ns = walk->bound_ns};
 }
 
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
 static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, int64_t wait_ns)
 {
-    lull_vec_push(&walk->frames, (struct frame){.line = walk->line,
-                                                .index = index_before(walk, edge, wait_ns),
-                                                .wait = walk->wait,
-                                                .input = LULL_NONE,
-                                                .bound_ns = walk->bound_ns});
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
+    const struct lull_graph_asked *asked = asked_of(walk, edge->link);
+    struct frame frame;
+    if (asked || link->is_long) {
+        frame = frame_at(walk, asked, wait_ns);
+    } else {
+        frame = (struct frame){.line = walk->line,
+                               .index = walk->index - 1,
+                               .wait = walk->wait,
+                               .input = LULL_NONE,
+                               .bound_ns = walk->bound_ns};
+    }
+    lull_vec_push(&walk->frames, frame);
     /* Interrupts wait for nothing themselves: who waits for them does. */
     if (walk->waits && !edge->is_alone) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
         const int64_t slept_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
-        const bool is_asked = lull_graph_link_at(walk->graph, edge->link)->is_asked;
         const struct lull_path_wait wait = {walk->wait,
                                             walk->line,
                                             edge->detail,
                                             start_ns,
                                             start_ns > MAX(walk->bound_ns, walk->start_ns),
-                                            is_asked &&
-                                                start_ns<slept_ns, slept_ns> walk->start_ns};
+                                            asked && start_ns<slept_ns, slept_ns> walk->start_ns};
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }
@@ -314,7 +328,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
     }
     if (link->from_ns <= wait_ns) {
         go_back_in_transit(walk, wait_ns, edge->link);
-        walk->index = index_before(walk, edge, wait_ns);
+        walk->index = find_index(walk->graph, walk->line, wait_ns);
         return true;
     }
     if (!can_jump(walk, link)) {
@@ -334,19 +348,15 @@ static bool follow_input(struct walk *walk, const struct lull_graph_point *point
     if (!link->is_input || (walk->frames.count == 0 && !walk->is_request)) {
         return false;
     }
-    const int64_t asked_ns = MAX(lull_graph_asked_at(walk->graph, point->link), walk->bound_ns);
+    const struct lull_graph_asked *asked = lull_graph_asked_of(walk->graph, point->link);
+    const int64_t asked_ns = MAX(asked->time_ns, walk->bound_ns);
     const int64_t came_ns = lull_graph_came_at(walk->graph, point->link);
     if (came_ns <= asked_ns || link->from_ns <= asked_ns || came_ns <= walk->start_ns ||
         came_ns > walk->end_ns) {
         return false;
     }
-    struct frame frame = {.line = walk->line,
-                          .index = find_index(walk->graph, walk->line, asked_ns),
-                          .wait = walk->wait,
-                          .input = LULL_NONE,
-                          .bound_ns = walk->bound_ns};
-    lull_vec_push(&walk->frames, frame);
-    frame.index = find_index(walk->graph, walk->line, came_ns);
+    lull_vec_push(&walk->frames, frame_at(walk, asked, asked_ns));
+    struct frame frame = frame_at(walk, NULL, came_ns);
     frame.input = point->link;
     frame.bound_ns = asked_ns;
     lull_vec_push(&walk->frames, frame);

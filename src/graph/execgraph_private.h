@@ -56,12 +56,18 @@ struct loop_note {
     uint32_t turn;    /* the turn now; LULL_NONE: it has used no descriptor in it */
 };
 
+/* Who used a descriptor; task: LULL_NONE: nobody. */
+struct use_note {
+    int64_t time_ns;
+    uint32_t task, turn;
+};
+
 /* asked.c: in which turn of whom descriptors were used, and what connections they are. */
 struct loops {
-    LULL_VEC(int64_t) turns;    /* the start of the wait that ended each; INT64_MAX: none has */
-    LULL_VEC(uint32_t) used_in; /* by file: the last turn in which it brought or took something */
-    LULL_VEC(uint32_t) flow_of; /* by file: where what is written to it goes out */
-    LULL_VEC(uint32_t) arrived; /* by flow: the last packet with bytes that was received */
+    LULL_VEC(int64_t) turns;        /* the start of the wait that ended each; INT64_MAX: none has */
+    LULL_VEC(struct use_note) uses; /* by file: the last time it brought or took something */
+    LULL_VEC(uint32_t) flow_of;     /* by file: where what is written to it goes out */
+    LULL_VEC(uint32_t) arrived;     /* by flow: the last packet with bytes that was received */
 };
 
 /* The last wait of a task in the call that it is in. */

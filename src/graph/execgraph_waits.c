@@ -173,6 +173,7 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
     }
     if (reason.call != LULL_NONE) {
         struct wait_note *wait = last_wait(eg, fact->task);
+        wait->loop.ready_ns = INT64_MIN; /* what was ready, others use */
         if (wait->evidence != LULL_NONE) {
             name_request(eg, fact->task, wait, fact->call ? fact->call->start_ns : INT64_MIN,
                          fact->start_ns);

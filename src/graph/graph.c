@@ -20,8 +20,9 @@ struct lull_graph {
     LULL_VEC(struct lull_graph_link) links;
     LULL_VEC(int64_t) since;  /* starts of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
-    struct lull_map asked_of; /* link → one of these, too */
-    struct lull_map came_of;  /* link → when that came which it brings, likewise */
+    struct lull_map came_of;  /* link → one of these: when that came which it brings */
+    LULL_VEC(struct lull_graph_asked) asked;
+    struct lull_map asked_of; /* link → one of these */
     LULL_VEC(struct lull_graph_through) through;
     struct lull_map through_of; /* link → one of these */
 };
@@ -44,6 +45,7 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->links);
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
+    lull_vec_free(&graph->asked);
     lull_map_free(&graph->asked_of);
     lull_map_free(&graph->came_of);
     lull_vec_free(&graph->through);
@@ -248,34 +250,39 @@ void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time
     }
 }
 
-void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
-                           int64_t asked_ns)
+static void keep_asked(struct lull_graph *graph, uint32_t link, struct lull_graph_asked asked)
 {
-    const uint32_t link = find_longer(graph, line, time_ns, asked_ns);
+    graph->links.items[link].is_asked = true;
+    lull_map_insert(&graph->asked_of, link, (uint32_t)graph->asked.count);
+    lull_vec_push(&graph->asked, asked);
+}
+
+void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           struct lull_graph_asked asked)
+{
+    const uint32_t link = find_longer(graph, line, time_ns, asked.time_ns);
     if (link != LULL_NONE) {
-        graph->links.items[link].is_asked = true;
-        keep_since(graph, &graph->asked_of, link, asked_ns);
+        keep_asked(graph, link, asked);
     }
 }
 
 void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
-                           uint32_t to_line, int64_t time_ns, int64_t asked_ns, int64_t came_ns,
-                           uint32_t detail)
+                           uint32_t to_line, int64_t time_ns, struct lull_graph_asked asked,
+                           int64_t came_ns, uint32_t detail)
 {
     const uint32_t index = find_line_point(graph, to_line, time_ns);
     if (index == LULL_NONE || graph->lines.items[to_line].points.items[index].link != LULL_NONE ||
-        asked_ns >= came_ns || came_ns >= time_ns) {
+        asked.time_ns >= came_ns || came_ns >= time_ns) {
         return;
     }
     const struct lull_graph_link link = {.from_ns = from_ns,
                                          .from_line = from_line,
                                          .detail = detail,
                                          .cause = LULL_CAUSE_NETWORK,
-                                         .is_asked = true,
                                          .is_input = true};
     const uint32_t number = (uint32_t)graph->links.count;
     add_link(graph, &link, to_line, time_ns);
-    keep_since(graph, &graph->asked_of, number, asked_ns);
+    keep_asked(graph, number, asked);
     keep_since(graph, &graph->came_of, number, came_ns);
 }
 
@@ -284,11 +291,11 @@ int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link)
     return graph->since.items[lull_map_find(&graph->came_of, link)];
 }
 
-int64_t lull_graph_asked_at(const struct lull_graph *graph, uint32_t link)
+const struct lull_graph_asked *lull_graph_asked_of(const struct lull_graph *graph, uint32_t link)
 {
     return graph->links.items[link].is_asked
-               ? graph->since.items[lull_map_find(&graph->asked_of, link)]
-               : INT64_MAX;
+               ? &graph->asked.items[lull_map_find(&graph->asked_of, link)]
+               : NULL;
 }
 
 void lull_graph_link_through(struct lull_graph *graph, uint32_t line, int64_t time_ns,

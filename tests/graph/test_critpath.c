@@ -59,8 +59,8 @@ static void parse_link(struct lull_graph *graph, const char *text)
         long asked_ns, came_ns;
         n = sscanf(strchr(text, '^'), "^%ld<%ld", &asked_ns, &came_ns);
         g_assert_cmpint(n, ==, 2);
-        lull_graph_link_input(graph, from_line, from_ns, to_line, to_ns, asked_ns, came_ns,
-                              LULL_NONE);
+        lull_graph_link_input(graph, from_line, from_ns, to_line, to_ns,
+                              (struct lull_graph_asked){asked_ns, to_line}, came_ns, LULL_NONE);
         return;
     }
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
@@ -70,7 +70,9 @@ static void parse_link(struct lull_graph *graph, const char *text)
     } else if (n == 7 && more == '<') {
         lull_graph_link_through(graph, to_line, to_ns, from_line, via_ns);
     } else if (n == 7 && more == '?') {
-        lull_graph_wait_asked(graph, to_line, to_ns, via_ns);
+        lull_graph_wait_asked(graph, to_line, to_ns, (struct lull_graph_asked){via_ns, to_line});
+    } else if (n == 7 && more == '/') { /* line 4 asked */
+        lull_graph_wait_asked(graph, to_line, to_ns, (struct lull_graph_asked){via_ns, 4});
     }
 }
 
@@ -353,6 +355,9 @@ static const struct example own_examples[] = {
      "0:0-1R 1:1-4R 3:4-9R 1:9-11R 2:11-17M 2:17-18R 1:18-20R 0:20-21R"},
     {"asked-before-it-was-waited-for", "0: 0 R 6 T 20 R 21; 1@20>0@20 T; " TWO_REQUESTS("?4"), 0,
      21, "0:0-6R 2:6-17M 2:17-18R 1:18-20R 0:20-21R"},
+    /* line 4 asked, and went on with other things */
+    {"asked-by-another", "4: 0 R 2 D 4 R 20; " TWO_REQUESTS("/3") WAITS_FOR_LOOP, 0, 21,
+     "0:0-1R 4:1-2R 4:2-3D 2:3-17M 2:17-18R 1:18-20R 0:20-21R"},
     {"asked-in-its-own-wait", TWO_REQUESTS("?12") WAITS_FOR_LOOP, 0, 21,
      "0:0-1R 1:1-4R 3:4-9R 1:9-11R 2:11-17M 2:17-18R 1:18-20R 0:20-21R"},
     {"asked-by-the-line-itself",
@@ -718,13 +723,16 @@ static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *ran
         break;
     case 6:
     case 7:
-        lull_graph_wait_asked(graph, line, t, t - g_rand_int_range(rand, -3, 15));
+        lull_graph_wait_asked(graph, line, t,
+                              (struct lull_graph_asked){t - g_rand_int_range(rand, -3, 15),
+                                                        g_rand_boolean(rand) ? other : line});
         break;
     case 8:
     case 9:
         lull_graph_link_input(graph, other, t - g_rand_int_range(rand, -3, 10), line, t,
-                              t - g_rand_int_range(rand, -3, 15), t - g_rand_int_range(rand, -3, 8),
-                              LULL_NONE);
+                              (struct lull_graph_asked){t - g_rand_int_range(rand, -3, 15),
+                                                        g_rand_boolean(rand) ? other : line},
+                              t - g_rand_int_range(rand, -3, 8), LULL_NONE);
         break;
     }
 }

@@ -56,6 +56,31 @@ def pass_on(make, routes, busy):
                 to.sendall(data)
 
 
+def pass_on_by_two(make, routes, _):
+    """The same, but one thread passes on the questions, another the answers, as runtimes with many threads do it. The first takes its time
+    for the first backend."""
+    questions, answers = make(), make()
+    slow, quick = (connected(backend) for _, backend in routes)
+    for (listener, _), backend in zip(routes, (slow, quick), strict=True):
+        questions.register(listener, selectors.EVENT_READ, backend)
+
+    def pass_questions():
+        while True:
+            for key, _ in questions.select():
+                if isinstance(key.data, tuple):
+                    time.sleep(SLOW / 4 if key.data[0] is slow else 0)
+                    key.data[0].sendall(key.fileobj.recv(100))
+                    continue
+                client, _ = key.fileobj.accept()
+                answers.register(key.data, selectors.EVENT_READ, client)
+                questions.register(client, selectors.EVENT_READ, (key.data,))
+
+    stage.thread('wl-questions', pass_questions)
+    while True:
+        for key, _ in answers.select(0.5):
+            key.data.sendall(key.fileobj.recv(100))
+
+
 def ask(client):
     client.sendall(b'question')
     if client.recv(100) != b'answer':
@@ -68,13 +93,13 @@ def ask_all_the_time(listener):
         ask(client)
 
 
-def loop(watch, folder, make=selectors.EpollSelector, family=socket.AF_INET, quick_s=QUICK, busy=0):
+def loop(watch, folder, make=selectors.EpollSelector, family=socket.AF_INET, quick_s=QUICK, busy=0, proxy=pass_on):
     stamp = stage.Stamp()
     names = 'slow', 'quick', 'slow-way', 'quick-way'
     slow, quick, slow_way, quick_way = (listening(family, folder, name) for name in names)
     children = [stage.child('wl-backend', answer, slow, lambda: stamp.nap(SLOW)),
                 stage.child('wl-other', answer, quick, lambda: time.sleep(quick_s)),
-                stage.child('wl-proxy', pass_on, make, ((slow_way, slow), (quick_way, quick)), busy)]
+                stage.child('wl-proxy', proxy, make, ((slow_way, slow), (quick_way, quick)), busy)]
     children.append(stage.child('wl-noise', ask_all_the_time, quick_way))
     client = connected(slow_way)
     ask(client)
@@ -109,5 +134,10 @@ def busy_loop(watch, folder):
     loop(watch, folder, quick_s=0.002, busy=0.03)
 
 
+def split_loop(watch, folder):
+    """Who gets the answer is not who asked."""
+    loop(watch, folder, proxy=pass_on_by_two)
+
+
 if __name__ == '__main__':
-    stage.main((epoll_loop, epoll_loop_unix, poll_loop, select_loop, busy_loop))
+    stage.main((epoll_loop, epoll_loop_unix, poll_loop, select_loop, busy_loop, split_loop))

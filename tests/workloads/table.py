@@ -110,6 +110,8 @@ TABLE = {
     'epoll_loop_unix': loop('epoll_wait'),
     'poll_loop': loop('poll'),
     'select_loop': loop('p?select6?'),
+    'split_loop': Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy in epoll_wait', f'wl-questions: {SLEEPS}.* waited for by wl-asker in recvfrom',
+                           amount=('wl-backend', 'blocked', 'timer')),
     'busy_loop': Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy$', r'wl-proxy: running in user mode, waited for by wl-asker in recvfrom',
                           amount=('wl-backend', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync( of \S+)?, waited for by pgbench in', call=('postgres', 'fdatasync')),

@@ -21,8 +21,7 @@ struct lull_graph {
     LULL_VEC(int64_t) since;  /* starts of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
     struct lull_map came_of;  /* link → one of these: when that came which it brings */
-    LULL_VEC(struct lull_graph_asked) asked;
-    struct lull_map asked_of; /* link → one of these */
+    LULL_VEC(struct lull_graph_asked) asked; /* by what links say of it, less 1 */
     LULL_VEC(struct lull_graph_through) through;
     struct lull_map through_of; /* link → one of these */
 };
@@ -46,7 +45,6 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
     lull_vec_free(&graph->asked);
-    lull_map_free(&graph->asked_of);
     lull_map_free(&graph->came_of);
     lull_vec_free(&graph->through);
     lull_map_free(&graph->through_of);
@@ -252,9 +250,8 @@ void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time
 
 static void keep_asked(struct lull_graph *graph, uint32_t link, struct lull_graph_asked asked)
 {
-    graph->links.items[link].is_asked = true;
-    lull_map_insert(&graph->asked_of, link, (uint32_t)graph->asked.count);
     lull_vec_push(&graph->asked, asked);
+    graph->links.items[link].asked = (uint32_t)graph->asked.count;
 }
 
 void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
@@ -293,9 +290,8 @@ int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link)
 
 const struct lull_graph_asked *lull_graph_asked_of(const struct lull_graph *graph, uint32_t link)
 {
-    return graph->links.items[link].is_asked
-               ? &graph->asked.items[lull_map_find(&graph->asked_of, link)]
-               : NULL;
+    const uint32_t asked = graph->links.items[link].asked;
+    return asked ? &graph->asked.items[asked - 1] : NULL;
 }
 
 void lull_graph_link_through(struct lull_graph *graph, uint32_t line, int64_t time_ns,

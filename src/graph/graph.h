@@ -27,15 +27,15 @@ struct lull_graph_point {
 struct lull_graph_link {
     int64_t from_ns;
     uint32_t from_line;
-    uint32_t detail; /* opaque, about the transit from from_ns to the target point */
-    uint8_t cause;   /* TASK or NETWORK: what the transit is, if it takes time */
-    bool is_bounded; /* lull_graph_link_bounded() */
-    bool is_long;    /* lull_graph_wait_since() */
-    bool is_idle;    /* lull_graph_link_idle() */
-    bool is_same;    /* lull_graph_link_same() */
-    bool is_through; /* lull_graph_link_through() */
-    bool is_asked;   /* lull_graph_wait_asked() */
-    bool is_input;   /* lull_graph_link_input() */
+    uint32_t detail;     /* opaque, about the transit from from_ns to the target point */
+    uint32_t asked;      /* for lull_graph_asked_of(); 0: nothing */
+    uint8_t cause;       /* TASK or NETWORK: what the transit is, if it takes time */
+    bool is_bounded : 1; /* lull_graph_link_bounded() */
+    bool is_long : 1;    /* lull_graph_wait_since() */
+    bool is_idle : 1;    /* lull_graph_link_idle() */
+    bool is_same : 1;    /* lull_graph_link_same() */
+    bool is_through : 1; /* lull_graph_link_through() */
+    bool is_input : 1;   /* lull_graph_link_input() */
 };
 
 struct lull_graph;

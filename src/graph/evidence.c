@@ -666,7 +666,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     } else if (evidence->waker != LULL_NONE) {
         g_string_append(out, "woken by ");
         append_task_kind(eg, evidence->waker, hop->end_ns, out);
-    } else if (evidence->label != LULL_NONE) {
+    } else if (evidence->label != LULL_NONE && !lull_evidence_is_own_timer(eg, hop->detail)) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
         append_raiser(eg, hop, false, out);
     }

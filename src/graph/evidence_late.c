@@ -62,3 +62,12 @@ void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail
                                note->n_ended == 2 ? "" : "s");
     }
 }
+
+bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    const char *label = lull_model_label(eg->model, eg->evidence.items[detail].label);
+    return reason && g_strcmp0(label, "hrtimer") == 0 &&
+           (lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_SLEEP ||
+            lull_map_find(&eg->timeout_of, detail) != LULL_MAP_NONE);
+}

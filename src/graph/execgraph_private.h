@@ -365,6 +365,8 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
 /* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
  * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
 uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
+/* Whether the call says that it was for its own timer, which then need not be said: not every tracer sees it. */
+bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail);
 void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
                                 GString *out);
 void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);

@@ -177,8 +177,8 @@ static void test_tries(struct fixture *f, gconstpointer data)
                         distance < 8 ? "futex timed out after 2.010 ms, later woken by t2/2"
                                      : "futex timed out after 2.010 ms");
         g_assert_cmpstr(step.subject, ==,
-                        distance < 8 ? "hrtimer, timed out in futex, later woken by t2"
-                                     : "hrtimer, timed out in futex");
+                        distance < 8 ? "timed out in futex, later woken by t2"
+                                     : "timed out in futex");
     }
 }
 

@@ -120,7 +120,7 @@ TABLE = {
                       reason=r'wl-backend\S* is blocked on a timer', amount=('wl-backend', 'blocked', 'timer')),
     'make': Workload('services.py', r'cc1: running.* waited for by gcc in ', amount=('cc1', 'running', None)),
     # Thread.sleep() is a futex with a time-out; Java's locks are tried for a while each, for which their holder is the cause.
-    'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex',
+    'java': Workload('services.py', r'wl-holder: blocked on a timer: timed out in futex, waited for by wl-asker in futex',
                      amount=('wl-holder', 'blocked', 'timer')),
     'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)',
                    amount=('wl-backend', 'blocked', 'timer')),

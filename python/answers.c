@@ -353,6 +353,7 @@ static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wa
     put(&dict, "begin_ns", number(wait->start_ns, true));
     put(&dict, "end_ns", number(wait->end_ns, true));
     put(&dict, "detail", text_or_none(wait->detail));
+    put(&dict, "is_shared", PyBool_FromLong(wait->is_shared));
     put(&dict, "call", text_or_none(wait->reason.call));
     put(&dict, "other_tid", number(wait->other_tid, wait->other_task != LULL_NONE));
     put(&dict, "other_comm", text_or_none(wait->other_comm));

@@ -45,7 +45,7 @@ static struct lull_graph_asked asked_for_any(const struct lull_execgraph *eg,
     const struct lull_polled *polled = fact->polled;
     const bool is_ordered = g_str_has_prefix(lull_model_label(eg->model, fact->name), "epoll");
     struct lull_graph_asked last = asked_for(eg, fact->task, polled->files[0]);
-    for (uint32_t i = 1; i < polled->n && !is_ordered; i++) {
+    for (uint32_t i = 1; i < MIN(polled->n, LULL_POLLED_NAMED) && !is_ordered; i++) {
         const struct lull_graph_asked asked = asked_for(eg, fact->task, polled->files[i]);
         last = asked.time_ns > last.time_ns ? asked : last;
     }

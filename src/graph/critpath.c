@@ -30,8 +30,8 @@ struct frame {
  * without a jump, or once at each point that has an input; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row; a jump leads on through links
  * of which each is an earlier one. A frame
  * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
- * other values than times of points, sources of links and the end; so the number of steps is at
- * most proportional to the number of points and links between start and end. */
+ * other values than times of points, sources of links, when what they bring was asked for or came, and the end; so the
+ * number of steps is at most proportional to the number of points and links between start and end. */
 struct walk {
     const struct lull_graph *graph;
     GArray *hops;  /* latest first */
@@ -387,19 +387,24 @@ static void enter_input(struct walk *walk, uint32_t input)
 }
 
 /* A request ends when its answer comes. If the line took that only later, being busy, its input is a later point: of those that
- * had come by then, the last to come. */
+ * had come by then, the last to come. What comes later is taken later. */
 static void find_own_input(struct walk *walk)
 {
+    enum { MOST_POINTS = 4096 };
     uint32_t count;
     int64_t last_ns = walk->start_ns;
     const struct lull_graph_point *points = lull_graph_points(walk->graph, walk->line, &count);
-    for (uint32_t i = walk->index; i < count && points[i].state != LULL_STATE_BLOCKED; i++) {
+    const uint32_t end = walk->index + MIN(count - walk->index, MOST_POINTS);
+    for (uint32_t i = walk->index; i < end && points[i].state != LULL_STATE_BLOCKED; i++) {
         const uint32_t link = points[i].link;
         if (link == LULL_NONE || !lull_graph_link_at(walk->graph, link)->is_input) {
             continue;
         }
         const int64_t came_ns = lull_graph_came_at(walk->graph, link);
-        if (came_ns > last_ns && came_ns <= walk->end_ns) {
+        if (came_ns > walk->end_ns) {
+            return;
+        }
+        if (came_ns > last_ns) {
             last_ns = came_ns;
             walk->index = i;
             walk->time_ns = points[i].time_ns;

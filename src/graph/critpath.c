@@ -27,11 +27,11 @@ struct frame {
  * (which is the number of points if time_ns is after the last one).
  *
  * It ends: each step either lowers time_ns; or takes a frame off, which step() never puts on
- * without a jump, or once at each point that has an input; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row; a jump leads on through links
- * of which each is an earlier one. A frame
- * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
- * other values than times of points, sources of links, when what they bring was asked for or came, and the end; so the
- * number of steps is at most proportional to the number of points and links between start and end. */
+ * without a jump, or once at each point that has an input; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS
+ * times in a row; a jump leads on through links of which each is an earlier one. A frame is put on only above its bound,
+ * so none comes off between jumps at one time. time_ns takes no other values than times of points, sources of links, when
+ * what they bring was asked for or came, and the end; so the number of steps is at most proportional to the number of
+ * points and links between start and end. */
 struct walk {
     const struct lull_graph *graph;
     GArray *hops;  /* latest first */
@@ -299,12 +299,16 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
     if (walk->waits && !edge->is_alone) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
         const int64_t slept_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
-        const struct lull_path_wait wait = {walk->wait,
-                                            walk->line,
-                                            edge->detail,
-                                            start_ns,
-                                            start_ns > MAX(walk->bound_ns, walk->start_ns),
-                                            asked && start_ns<slept_ns, slept_ns> walk->start_ns};
+        const bool is_shared = asked && slept_ns > start_ns;
+        const struct lull_path_wait wait = {
+            .within = walk->wait,
+            .line = walk->line,
+            .detail = edge->detail,
+            .start_ns = start_ns,
+            .is_whole = start_ns > MAX(walk->bound_ns, walk->start_ns),
+            .is_shared = is_shared,
+            .is_recent = slept_ns > walk->start_ns,
+        };
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }

@@ -268,7 +268,9 @@ void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t
                            int64_t came_ns, uint32_t detail)
 {
     const uint32_t index = find_line_point(graph, to_line, time_ns);
-    if (index == LULL_NONE || graph->lines.items[to_line].points.items[index].link != LULL_NONE ||
+    const struct lull_graph_point *point =
+        index == LULL_NONE ? NULL : &graph->lines.items[to_line].points.items[index];
+    if (!point || point->link != LULL_NONE || point->state == LULL_STATE_BLOCKED ||
         asked.time_ns >= came_ns || came_ns >= time_ns) {
         return;
     }

@@ -103,7 +103,7 @@ struct lull_graph_asked {
 void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            struct lull_graph_asked asked);
 /* The same of what came to the line at came_ns while it did not wait, but did things for others, and that it took at time_ns: for
- * others until came_ns. No effect if there is no such point, or a link into it, or if the times are not in that order. */
+ * others until came_ns. No effect if there is no such point, or a link into it, or a wait that ends there, or if the times are not in that order. */
 void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                            uint32_t to_line, int64_t time_ns, struct lull_graph_asked asked,
                            int64_t came_ns, uint32_t detail);

@@ -21,7 +21,7 @@ static bool is_awaited(const struct lull_execgraph *eg, uint32_t file)
     return file != LULL_NONE && lull_model_file(eg->model, file)->type > LULL_FILE_DISK;
 }
 
-static const struct lull_graph_asked never = {INT64_MAX, LULL_NONE};
+static const struct lull_graph_asked never = {INT64_MAX, INT64_MIN, LULL_NONE};
 
 /* Where the task, or another of its process, asked for what the file brings. `never`: nobody has, or it has not waited since, or events
  * are missing since, so that it may have used the file. */
@@ -35,7 +35,7 @@ static struct lull_graph_asked asked_for(const struct lull_execgraph *eg, uint32
     const int64_t time_ns = use->task == task ? eg->loops.turns.items[use->turn] : use->time_ns;
     const uint32_t host = lull_model_file(eg->model, file)->host;
     const bool is_sure = host >= eg->hosts.count || time_ns > eg->hosts.items[host].missing_ns;
-    return is_sure ? (struct lull_graph_asked){time_ns, use->task} : never;
+    return is_sure ? (struct lull_graph_asked){time_ns, INT64_MIN, use->task} : never;
 }
 
 /* Of several that were ready, epoll_wait() names the one first that was ready first; the others have an order of their own. */
@@ -123,14 +123,16 @@ static uint32_t packet_into(const struct lull_execgraph *eg, uint32_t file)
     return AT(&eg->loops.arrived, in);
 }
 
-/* The task has read what came while it was busy, though it had waited since it asked for it. */
+/* The task has read what came while it was busy, though it had waited since it asked for it. Of a client it has not asked anything:
+ * who waits for the answer to what that sent has waited since then. */
 static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                        const struct loop_note *loop)
 {
-    const struct lull_graph_asked asked = asked_for(eg, fact->task, fact->io->file);
+    struct lull_graph_asked asked = asked_for(eg, fact->task, fact->io->file);
     const uint32_t number =
         asked.time_ns == INT64_MAX ? LULL_NONE : packet_into(eg, fact->io->file);
-    if (number >= eg->packets.count || eg->vcpus) { /* hypervisor.c adds points of before */
+    if (number >= eg->packets.count || lull_model_file(eg->model, fact->io->file)->is_accepted ||
+        eg->vcpus) { /* hypervisor.c adds points of before */
         return;
     }
     const struct packet_note *came = &eg->packets.items[number];
@@ -139,6 +141,7 @@ static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact
     if (!sent || sent->line == LULL_NONE || came->time_ns <= MAX(asked.time_ns, loop->slept_ns)) {
         return;
     }
+    asked.came_ns = came->time_ns;
     lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
                       fact->cpu, LULL_NONE);
     lull_vec_push(&eg->evidence, (struct evidence){.label = LULL_NONE,
@@ -146,7 +149,7 @@ static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact
                                                    .index = number,
                                                    .waker = LULL_NONE});
     lull_graph_link_input(eg->graph, sent->line, sent->time_ns, fact->task, fact->end_ns, asked,
-                          came->time_ns, eg->evidence.count - 1);
+                          eg->evidence.count - 1);
 }
 
 /* ---- what the task uses ---- */

@@ -354,7 +354,7 @@ static bool follow_input(struct walk *walk, const struct lull_graph_point *point
     }
     const struct lull_graph_asked *asked = lull_graph_asked_of(walk->graph, point->link);
     const int64_t asked_ns = MAX(asked->time_ns, walk->bound_ns);
-    const int64_t came_ns = lull_graph_came_at(walk->graph, point->link);
+    const int64_t came_ns = asked->came_ns;
     if (came_ns <= asked_ns || link->from_ns <= asked_ns || came_ns <= walk->start_ns ||
         came_ns > walk->end_ns) {
         return false;
@@ -404,7 +404,7 @@ static void find_own_input(struct walk *walk)
         if (link == LULL_NONE || !lull_graph_link_at(walk->graph, link)->is_input) {
             continue;
         }
-        const int64_t came_ns = lull_graph_came_at(walk->graph, link);
+        const int64_t came_ns = lull_graph_asked_of(walk->graph, link)->came_ns;
         if (came_ns > walk->end_ns) {
             return;
         }

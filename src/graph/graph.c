@@ -20,7 +20,6 @@ struct lull_graph {
     LULL_VEC(struct lull_graph_link) links;
     LULL_VEC(int64_t) since;  /* starts of waits that are longer than the edge they end with */
     struct lull_map since_of; /* link → one of these */
-    struct lull_map came_of;  /* link → one of these: when that came which it brings */
     LULL_VEC(struct lull_graph_asked) asked; /* by what links say of it, less 1 */
     LULL_VEC(struct lull_graph_through) through;
     struct lull_map through_of; /* link → one of these */
@@ -45,7 +44,6 @@ void lull_graph_free(struct lull_graph *graph)
     lull_vec_free(&graph->since);
     lull_map_free(&graph->since_of);
     lull_vec_free(&graph->asked);
-    lull_map_free(&graph->came_of);
     lull_vec_free(&graph->through);
     lull_map_free(&graph->through_of);
     g_free(graph);
@@ -231,20 +229,14 @@ static uint32_t find_longer(const struct lull_graph *graph, uint32_t line, int64
                                                                        : LULL_NONE;
 }
 
-static void keep_since(struct lull_graph *graph, struct lull_map *map, uint32_t link,
-                       int64_t since_ns)
-{
-    lull_map_insert(map, link, (uint32_t)graph->since.count);
-    lull_vec_push(&graph->since, since_ns);
-}
-
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns)
 {
     const uint32_t link = find_longer(graph, line, time_ns, since_ns);
     if (link != LULL_NONE) {
         graph->links.items[link].is_long = true;
-        keep_since(graph, &graph->since_of, link, since_ns);
+        lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
+        lull_vec_push(&graph->since, since_ns);
     }
 }
 
@@ -265,13 +257,13 @@ void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time
 
 void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                            uint32_t to_line, int64_t time_ns, struct lull_graph_asked asked,
-                           int64_t came_ns, uint32_t detail)
+                           uint32_t detail)
 {
     const uint32_t index = find_line_point(graph, to_line, time_ns);
     const struct lull_graph_point *point =
         index == LULL_NONE ? NULL : &graph->lines.items[to_line].points.items[index];
     if (!point || point->link != LULL_NONE || point->state == LULL_STATE_BLOCKED ||
-        asked.time_ns >= came_ns || came_ns >= time_ns) {
+        asked.time_ns >= asked.came_ns || asked.came_ns >= time_ns) {
         return;
     }
     const struct lull_graph_link link = {.from_ns = from_ns,
@@ -282,12 +274,6 @@ void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t
     const uint32_t number = (uint32_t)graph->links.count;
     add_link(graph, &link, to_line, time_ns);
     keep_asked(graph, number, asked);
-    keep_since(graph, &graph->came_of, number, came_ns);
-}
-
-int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link)
-{
-    return graph->since.items[lull_map_find(&graph->came_of, link)];
 }
 
 const struct lull_graph_asked *lull_graph_asked_of(const struct lull_graph *graph, uint32_t link)

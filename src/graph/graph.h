@@ -96,19 +96,19 @@ const struct lull_graph_through *lull_graph_through_of(const struct lull_graph *
 /* Where something was asked for: after that, who waited for it did other things, for others. */
 struct lull_graph_asked {
     int64_t time_ns;
+    int64_t came_ns; /* of an input: when it came; else INT64_MIN: when it was waited for */
     uint32_t line;
 };
 /* The line waited there for one of several things, of which the one that the link into the point at time_ns brings had been asked for
  * before. No effect if there is no such point, or no link into it, or if the edge that ends there starts no later. */
 void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            struct lull_graph_asked asked);
-/* The same of what came to the line at came_ns while it did not wait, but did things for others, and that it took at time_ns: for
- * others until came_ns. No effect if there is no such point, or a link into it, or a wait that ends there, or if the times are not in that order. */
+/* The same of what came to the line at asked.came_ns while it did not wait, but did things for others, and that it took at time_ns: for
+ * others until it came. No effect if there is no such point, or a link into it, or a wait that ends there, or if the times are not
+ * in that order. */
 void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                            uint32_t to_line, int64_t time_ns, struct lull_graph_asked asked,
-                           int64_t came_ns, uint32_t detail);
-/* When that came of which the link is an input. */
-int64_t lull_graph_came_at(const struct lull_graph *graph, uint32_t link);
+                           uint32_t detail);
 /* Where what the link brings was asked for; NULL: the line waited for nothing else. Valid until the graph changes. */
 const struct lull_graph_asked *lull_graph_asked_of(const struct lull_graph *graph, uint32_t link);
 /* When the wait started that ends at a point with a link: at since_ns, or at the point before. */

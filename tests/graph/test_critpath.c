@@ -60,7 +60,7 @@ static void parse_link(struct lull_graph *graph, const char *text)
         n = sscanf(strchr(text, '^'), "^%ld<%ld", &asked_ns, &came_ns);
         g_assert_cmpint(n, ==, 2);
         lull_graph_link_input(graph, from_line, from_ns, to_line, to_ns,
-                              (struct lull_graph_asked){asked_ns, to_line}, came_ns, LULL_NONE);
+                              (struct lull_graph_asked){asked_ns, came_ns, to_line}, LULL_NONE);
         return;
     }
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
@@ -70,9 +70,11 @@ static void parse_link(struct lull_graph *graph, const char *text)
     } else if (n == 7 && more == '<') {
         lull_graph_link_through(graph, to_line, to_ns, from_line, via_ns);
     } else if (n == 7 && more == '?') {
-        lull_graph_wait_asked(graph, to_line, to_ns, (struct lull_graph_asked){via_ns, to_line});
+        lull_graph_wait_asked(graph, to_line, to_ns,
+                              (struct lull_graph_asked){via_ns, INT64_MIN, to_line});
     } else if (n == 7 && more == '/') { /* line 4 asked */
-        lull_graph_wait_asked(graph, to_line, to_ns, (struct lull_graph_asked){via_ns, 4});
+        lull_graph_wait_asked(graph, to_line, to_ns,
+                              (struct lull_graph_asked){via_ns, INT64_MIN, 4});
     }
 }
 
@@ -725,14 +727,16 @@ static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *ran
     case 7:
         lull_graph_wait_asked(graph, line, t,
                               (struct lull_graph_asked){t - g_rand_int_range(rand, -3, 15),
+                                                        INT64_MIN,
                                                         g_rand_boolean(rand) ? other : line});
         break;
     case 8:
     case 9:
         lull_graph_link_input(graph, other, t - g_rand_int_range(rand, -3, 10), line, t,
                               (struct lull_graph_asked){t - g_rand_int_range(rand, -3, 15),
+                                                        t - g_rand_int_range(rand, -3, 8),
                                                         g_rand_boolean(rand) ? other : line},
-                              t - g_rand_int_range(rand, -3, 8), LULL_NONE);
+                              LULL_NONE);
         break;
     }
 }

@@ -52,6 +52,20 @@ static struct lull_graph_asked asked_for_any(const struct lull_execgraph *eg,
     return last;
 }
 
+bool lull_asked_is_loop(struct lull_execgraph *eg, const struct lull_wait_reason *reason)
+{
+    struct loops *loops = &eg->loops;
+    while (loops->kinds.count <= reason->call) {
+        lull_vec_push(&loops->kinds, 0);
+    }
+    if (G_UNLIKELY(loops->kinds.items[reason->call] == 0)) {
+        struct lull_wait_reason call = LULL_WAIT_REASON_NONE;
+        call.call = reason->call;
+        loops->kinds.items[reason->call] = 1 + (uint8_t)lull_wait_reason_kind(eg->model, &call);
+    }
+    return loops->kinds.items[reason->call] == 1 + LULL_WAIT_READY && !reason->is_sleep;
+}
+
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                       struct loop_note *loop, int64_t start_ns, int64_t end_ns)
 {
@@ -201,6 +215,7 @@ void lull_asked_free(struct loops *loops)
 {
     lull_vec_free(&loops->turns);
     lull_vec_free(&loops->uses);
+    lull_vec_free(&loops->kinds);
     lull_vec_free(&loops->flow_of);
     lull_vec_free(&loops->arrived);
 }

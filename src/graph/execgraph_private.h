@@ -66,8 +66,9 @@ struct use_note {
 struct loops {
     LULL_VEC(int64_t) turns;        /* the start of the wait that ended each; INT64_MAX: none has */
     LULL_VEC(struct use_note) uses; /* by file: the last time it brought or took something */
-    LULL_VEC(uint32_t) flow_of;     /* by file: where what is written to it goes out */
-    LULL_VEC(uint32_t) arrived;     /* by flow: the last packet with bytes that was received */
+    LULL_VEC(uint8_t) kinds;    /* by label of a call: enum lull_wait_kind + 1; 0: not looked for */
+    LULL_VEC(uint32_t) flow_of; /* by file: where what is written to it goes out */
+    LULL_VEC(uint32_t) arrived; /* by flow: the last packet with bytes that was received */
 };
 
 /* The last wait of a task in the call that it is in. */
@@ -252,8 +253,9 @@ void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact
 /* How a call ended says what had ended the last wait in it. */
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 
-/* asked.c: the call in which the task waited then for one of several descriptors is over; a task has used one; a packet, or a
- * segment, was sent or received. */
+/* asked.c: whether a task waited for one of several descriptors; the call in which it did is over; a task has used one; a packet,
+ * or a segment, was sent or received. */
+bool lull_asked_is_loop(struct lull_execgraph *eg, const struct lull_wait_reason *reason);
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                       struct loop_note *loop, int64_t start_ns, int64_t end_ns);
 void lull_asked_use(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,

@@ -364,7 +364,7 @@ end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct
     if (!reason || reason->call != fact->name) {
         return;
     }
-    if (lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY) {
+    if (lull_asked_is_loop(eg, reason)) {
         lull_asked_ready(eg, fact, &last->loop, wait.start_ns, wait.end_ns);
     }
     if (eg->evidence.items[wait.evidence].waker != LULL_NONE ||

@@ -153,7 +153,7 @@ struct lull_wait {
     const char *detail; /**< all of it in one line for people: "in flock of /var/lock/x, released by
                              make/12"; or NULL */
     /** Who waited did other things meanwhile, for others: it waited for one of several descriptors,
-     * and asked at start_ns for what it got in the end. See LULL_PATH_REQUEST. */
+     * and has waited since start_ns for what it got in the end. See LULL_PATH_REQUEST. */
     bool is_shared;
 };
 
@@ -170,8 +170,8 @@ enum lull_path_kind {
      * determined the end, as of a batch job that was started once. */
     LULL_PATH_UNBOUNDED,
     /** As LULL_PATH_BOUNDED, for one of the requests that a task has under way at the same time: where
-     * it waits for one of several descriptors, it has waited for the one that became ready since it
-     * last used that; what it did for others meanwhile is no part of the path. So are the waits of
+     * it waits for one of several descriptors, it has waited for the one that became ready since its
+     * first wait after it last used that; what it did for others meanwhile is no part of the path. So are the waits of
      * tasks that others wait for, whatever the kind. */
     LULL_PATH_REQUEST,
 };

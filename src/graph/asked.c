@@ -5,16 +5,6 @@
  * process used it last, as threads do that share connections, it is since then, and the path goes on with that thread. */
 #include "graph/execgraph_private.h"
 
-/* Puts a value into a vector in which LULL_NONE says that nothing is known. */
-#define SET_AT(vec, index, value)                                                                  \
-    do {                                                                                           \
-        while ((vec)->count <= (index)) {                                                          \
-            lull_vec_push(vec, LULL_NONE);                                                         \
-        }                                                                                          \
-        (vec)->items[index] = (value);                                                             \
-    } while (0)
-#define AT(vec, index) ((index) < (vec)->count ? (vec)->items[index] : LULL_NONE)
-
 /* What brings something to whoever waits for it; a file on a disk is always ready. */
 static bool is_awaited(const struct lull_execgraph *eg, uint32_t file)
 {
@@ -54,16 +44,13 @@ static struct lull_graph_asked asked_for_any(const struct lull_execgraph *eg,
 
 bool lull_asked_is_loop(struct lull_execgraph *eg, const struct lull_wait_reason *reason)
 {
-    struct loops *loops = &eg->loops;
-    while (loops->kinds.count <= reason->call) {
-        lull_vec_push(&loops->kinds, 0);
-    }
-    if (G_UNLIKELY(loops->kinds.items[reason->call] == 0)) {
+    uint32_t *kind = lull_slots_at(&eg->loops.kinds, reason->call);
+    if (G_UNLIKELY(*kind == 0)) {
         struct lull_wait_reason call = LULL_WAIT_REASON_NONE;
         call.call = reason->call;
-        loops->kinds.items[reason->call] = 1 + (uint8_t)lull_wait_reason_kind(eg->model, &call);
+        *kind = 1 + lull_wait_reason_kind(eg->model, &call);
     }
-    return loops->kinds.items[reason->call] == 1 + LULL_WAIT_READY && !reason->is_sleep;
+    return *kind == 1 + LULL_WAIT_READY && !reason->is_sleep;
 }
 
 void lull_asked_ready(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
@@ -111,7 +98,7 @@ void lull_asked_packet(struct lull_execgraph *eg, const struct lull_packet_fact 
         return;
     }
     if (!packet->is_send) {
-        SET_AT(&eg->loops.arrived, packet->flow, fact->number);
+        *lull_slots_at(&eg->loops.arrived, packet->flow) = fact->number + 1; /* 0 for LULL_NONE */
     } else if (packet->task < eg->last_waits.count && !fact->in_interrupt) {
         eg->last_waits.items[packet->task].loop.sent_ns = packet->time_ns;
         eg->last_waits.items[packet->task].loop.sent_on = packet->flow;
@@ -123,7 +110,7 @@ static void learn_flow(struct lull_execgraph *eg, const struct lull_syscall_fact
                        struct loop_note *loop, uint32_t file)
 {
     if (loop->sent_on != LULL_NONE && file != LULL_NONE && loop->sent_ns >= fact->start_ns) {
-        SET_AT(&eg->loops.flow_of, file, loop->sent_on);
+        *lull_slots_at(&eg->loops.flow_of, file) = loop->sent_on + 1;
     }
     loop->sent_on = LULL_NONE;
 }
@@ -131,10 +118,10 @@ static void learn_flow(struct lull_execgraph *eg, const struct lull_syscall_fact
 /* The last packet with what is read from the file; LULL_NONE: not known. */
 static uint32_t packet_into(const struct lull_execgraph *eg, uint32_t file)
 {
-    const uint32_t out = AT(&eg->loops.flow_of, file);
+    const uint32_t out = lull_slots_get(&eg->loops.flow_of, file);
     const uint32_t in =
-        out == LULL_NONE ? LULL_NONE : lull_flows_at(lull_model_flows(eg->model), out)->reverse;
-    return AT(&eg->loops.arrived, in);
+        out ? lull_flows_at(lull_model_flows(eg->model), out - 1)->reverse : LULL_NONE;
+    return in != LULL_NONE ? lull_slots_get(&eg->loops.arrived, in) - 1 : LULL_NONE;
 }
 
 /* The task has read what came while it was busy, though it had waited since it asked for it. Of a client it has not asked anything:
@@ -215,7 +202,7 @@ void lull_asked_free(struct loops *loops)
 {
     lull_vec_free(&loops->turns);
     lull_vec_free(&loops->uses);
-    lull_vec_free(&loops->kinds);
-    lull_vec_free(&loops->flow_of);
-    lull_vec_free(&loops->arrived);
+    lull_slots_free(&loops->kinds);
+    lull_slots_free(&loops->flow_of);
+    lull_slots_free(&loops->arrived);
 }

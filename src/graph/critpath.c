@@ -279,38 +279,38 @@ static struct frame frame_at(const struct walk *walk, const struct lull_graph_as
                           .bound_ns = walk->bound_ns};
 }
 
+/* What comes now explains a wait of the line: since start_ns, in which it slept from slept_ns on at the latest. outer_ns: the start of
+ * what that wait itself is to explain. */
+static void add_wait(struct walk *walk, uint32_t detail, int64_t start_ns, int64_t slept_ns,
+                     int64_t outer_ns, bool is_asked)
+{
+    if (!walk->waits) {
+        return;
+    }
+    const int64_t since_ns = MAX(start_ns, walk->start_ns);
+    const bool is_shared = is_asked && slept_ns > since_ns;
+    const struct lull_path_wait wait = {
+        .within = walk->wait,
+        .line = walk->line,
+        .detail = detail,
+        .start_ns = since_ns,
+        .is_whole = since_ns > MAX(outer_ns, walk->start_ns),
+        .is_shared = is_shared,
+        .is_recent = slept_ns > walk->start_ns,
+    };
+    g_array_append_val(walk->waits, wait);
+    walk->wait = walk->waits->len - 1;
+}
+
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
 static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, int64_t wait_ns)
 {
-    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
     const struct lull_graph_asked *asked = asked_of(walk, edge->link);
-    struct frame frame;
-    if (asked || link->is_long) {
-        frame = frame_at(walk, asked, wait_ns);
-    } else {
-        frame = (struct frame){.line = walk->line,
-                               .index = walk->index - 1,
-                               .wait = walk->wait,
-                               .input = LULL_NONE,
-                               .bound_ns = walk->bound_ns};
-    }
-    lull_vec_push(&walk->frames, frame);
-    /* Interrupts wait for nothing themselves: who waits for them does. */
-    if (walk->waits && !edge->is_alone) {
-        const int64_t start_ns = MAX(wait_ns, walk->start_ns);
-        const int64_t slept_ns = lull_graph_wait_start(walk->graph, walk->line, walk->index);
-        const bool is_shared = asked && slept_ns > start_ns;
-        const struct lull_path_wait wait = {
-            .within = walk->wait,
-            .line = walk->line,
-            .detail = edge->detail,
-            .start_ns = start_ns,
-            .is_whole = start_ns > MAX(walk->bound_ns, walk->start_ns),
-            .is_shared = is_shared,
-            .is_recent = slept_ns > walk->start_ns,
-        };
-        g_array_append_val(walk->waits, wait);
-        walk->wait = walk->waits->len - 1;
+    lull_vec_push(&walk->frames, frame_at(walk, asked, wait_ns));
+    if (!edge->is_alone) { /* interrupts wait for nothing themselves: who waits for them does */
+        add_wait(walk, edge->detail, wait_ns,
+                 lull_graph_wait_start(walk->graph, walk->line, walk->index), walk->bound_ns,
+                 asked != NULL);
     }
 }
 
@@ -375,18 +375,8 @@ static void enter_input(struct walk *walk, uint32_t input)
     if (!can_jump(walk, link)) {
         return;
     }
-    if (walk->waits) {
-        const int64_t start_ns = MAX(walk->bound_ns, walk->start_ns);
-        const struct lull_path_wait wait = {.within = walk->wait,
-                                            .line = walk->line,
-                                            .detail = link->detail,
-                                            .start_ns = start_ns,
-                                            .is_whole = walk->bound_ns > walk->start_ns,
-                                            .is_shared = true,
-                                            .is_recent = walk->bound_ns > walk->start_ns};
-        g_array_append_val(walk->waits, wait);
-        walk->wait = walk->waits->len - 1;
-    }
+    add_wait(walk, link->detail, walk->bound_ns, walk->time_ns,
+             walk->frames.items[walk->frames.count - 1].bound_ns, true);
     jump(walk, input);
 }
 

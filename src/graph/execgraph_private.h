@@ -4,6 +4,7 @@
 #define LULL_GRAPH_EXECGRAPH_PRIVATE_H
 
 #include "base/map.h"
+#include "base/slots.h"
 #include "base/vec.h"
 #include "graph/execgraph.h"
 #include "graph/raises.h"
@@ -66,9 +67,9 @@ struct use_note {
 struct loops {
     LULL_VEC(int64_t) turns;        /* the start of the wait that ended each; INT64_MAX: none has */
     LULL_VEC(struct use_note) uses; /* by file: the last time it brought or took something */
-    LULL_VEC(uint8_t) kinds;    /* by label of a call: enum lull_wait_kind + 1; 0: not looked for */
-    LULL_VEC(uint32_t) flow_of; /* by file: where what is written to it goes out */
-    LULL_VEC(uint32_t) arrived; /* by flow: the last packet with bytes that was received */
+    struct lull_slots kinds;        /* by label of a call: enum lull_wait_kind + 1 */
+    struct lull_slots flow_of; /* by file: the flow on which what is written to it goes out + 1 */
+    struct lull_slots arrived; /* by flow: the last packet with bytes that was received + 1 */
 };
 
 /* The last wait of a task in the call that it is in. */
@@ -367,11 +368,11 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
 /* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
  * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
 uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
-/* Whether the call says that it was for its own timer, which then need not be said: not every tracer sees it. */
-bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail);
 void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
                                 GString *out);
 void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);
+/* Whether the call says that it was for its own timer, which then need not be said: not every tracer sees it. */
+bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail);
 /* It runs what another thread of its process executed, which it has been since. */
 void lull_evidence_executed(const struct lull_execgraph *eg, const struct path_piece *piece,
                             struct path_texts *texts, struct lull_segment *segment);

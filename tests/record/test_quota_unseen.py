@@ -6,6 +6,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -118,12 +119,11 @@ def test_hidden(folder):
     tap.ok(said_ns == known_ns == 0, "a quota that is never used up", said_ns, known_ns, details)
 
 
-def kept_from_running(folder):
-    """A program of a real-time priority: how long the path says that it was throttled, and kept off its CPU in all, how long the program itself
+def kept_from_running(folder, *way):
+    """A program that is started that way: how long the path says that it was throttled, and kept off its CPU in all, how long the program itself
     says that it was kept from running, more than 10 ms at a time; and what is said of it."""
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--", "taskset", "-c", CPU, "chrt", "-f", "1",
-                      sys.executable, "-c", GAPS, f"{own}/gaps")
+        told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--", *way, sys.executable, "-c", GAPS, f"{own}/gaps")
         with open(f"{own}/gaps", encoding="ascii") as file:
             known_ns = int(file.read())
         path = json.loads(subprocess.run([LULL, "critpath", "--json", "--full", "--tid", str(told["pid"]), f"{own}/recording"], capture_output=True,
@@ -134,14 +134,21 @@ def kept_from_running(folder):
     return said_ns, kept_ns, known_ns, {step["detail"] for step in steps}
 
 
-def test_real_time(folder):
-    name = "a real-time task that has used up what all of them may have"
-    for _ in range(3):  # others that have the CPU meanwhile keep it from running, too
-        said_ns, kept_ns, known_ns, details = kept_from_running(folder)
-        if said_ns >= 0.8 * known_ns:
-            break
-    tap.ok(0.8 * known_ns <= kept_ns and said_ns <= known_ns + 2 * 10**6, f"{name}: for how long", said_ns, kept_ns, known_ns)
-    tap.ok(details <= {f"of real-time tasks (sched_rt_runtime_us), kept off CPU {CPU}, which was idle"}, f"{name}: why", details)
+def test_classes(folder):
+    """Tasks of a real-time priority, and of 20 ms in each 100: the limit of a deadline holds wherever it runs."""
+    for way, whose in ((("taskset", "-c", CPU, "chrt", "-f", "1"), "of real-time tasks (sched_rt_runtime_us)"),
+                       (("chrt", "-d", "--sched-runtime", "20000000", "--sched-deadline", "100000000", "--sched-period", "100000000", "0"),
+                        "of its own (SCHED_DEADLINE)")):
+        name = f"a limit {whose}"
+        if subprocess.run([*way, "true"], capture_output=True, check=False).returncode:
+            tap.skip(name, "this machine does not let a task have it")
+            continue
+        for _ in range(3):  # others that have the CPU meanwhile keep it from running, too
+            said_ns, kept_ns, known_ns, details = kept_from_running(folder, *way)
+            if said_ns >= 0.8 * known_ns:
+                break
+        tap.ok(0.8 * known_ns <= kept_ns and said_ns <= known_ns + 2 * 10**6, f"{name}: for how long", said_ns, kept_ns, known_ns)
+        tap.ok(all(re.fullmatch(re.escape(whose) + r", kept off CPU \d+, which was idle", detail) for detail in details), f"{name}: why", details)
 
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -157,5 +164,5 @@ with tempfile.TemporaryDirectory() as scratch:
         tap.run("steal", test_steal, scratch)
         tap.run("views", test_views, scratch)
         tap.run("hidden", test_hidden, scratch)
-        tap.run("real time", test_real_time, scratch)
+        tap.run("classes", test_classes, scratch)
 sys.exit(tap.done())

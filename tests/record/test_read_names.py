@@ -188,6 +188,29 @@ def check_only(directory):
     tap.ok(b"own-file" in names and b"secret-of-others" not in names, "--only: names of the command, and of nobody else", len(names))
 
 
+def check_executed(directory):
+    """What the recorded command went on to execute; a script is itself, behind its interpreter, however long its words."""
+    script, words = os.path.join(directory, "a-script"), "x y " * 1000
+    for name, interpreter in ((script, "/bin/sh"), (script + "-of-env", "/usr/bin/env -S sh")):
+        with open(name, "w", encoding="ascii") as file:
+            file.write(f"#!{interpreter}\nsleep 0.01\ntrue\n")
+        os.chmod(name, 0o755)
+    for number, (command, executed) in enumerate((
+            (["sh", "-c", "exec sleep 0.01"], "sleep 0.01"),
+            (["sh", "-c", "exec sh -c 'sleep 0.01; true'"], "sh -c 'sleep 0.01; true'"),
+            (["env", "A=1", script, "two words"], f"/bin/sh {script} 'two words'"),
+            ([script, "two words"], None),
+            ([script, words], None),
+            ([script + "-of-env", "a"], None),
+            (["sleep", "0.01"], None))):
+        recording = os.path.join(directory, f"executed-{number}")
+        done = lull("record", "--tracer", "ftrace", "-o", recording, "--", *command)
+        shown = [line for line in lull("critpath", recording).stdout.splitlines() if line.startswith(("Its command was: ", "It then executed: "))]
+        tap.ok(not done.returncode and len(shown) == (2 if executed else 1) and shown[0].startswith(f"Its command was: {command[0]} "),
+               f"{' '.join(command)[:80]}: its command is said", shown or done.stderr)
+        tap.ok(shown[1:] == ([f"It then executed: {executed}"] if executed else []), f"and it executed {executed or 'no other'}", shown)
+
+
 def check_without(directory):
     """Who may not load eBPF programs gets a recording that says so."""
     recording = os.path.join(directory, "without")
@@ -208,6 +231,7 @@ def main(directory):
         for tracer in ("ftrace", "perf"):
             check_tracer(tracer, directory, silent.getsockname()[1])
     check_only(directory)
+    check_executed(directory)
     if shutil.which("setpriv"):
         check_without(directory)
 

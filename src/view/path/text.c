@@ -80,6 +80,47 @@ static void print_kills(struct text_view *view)
     }
 }
 
+/* Whether these are the words of the command, whose first may have been found in the PATH. Of a line
+ * that was cut, the last word may be the start of one. */
+static bool are_words_of(const char *const *command, char *const *words, bool is_cut)
+{
+    g_autofree char *first = g_path_get_basename(command[0]);
+    g_autofree char *word = words[0] ? g_path_get_basename(words[0]) : NULL;
+    if (!word || strcmp(word, first) != 0) {
+        return false;
+    }
+    uint32_t i = 1;
+    for (; words[i] && command[i]; i++) {
+        const bool is_start = is_cut && !words[i + 1];
+        if (is_start ? !g_str_has_prefix(command[i], words[i])
+                     : strcmp(words[i], command[i]) != 0) {
+            return false;
+        }
+    }
+    return !words[i] && (is_cut || !command[i]);
+}
+
+/* Whether the task went from the recorded command to another, as a shell does with its last one. A
+ * script is the same command behind an interpreter, which may have one argument. */
+static bool executed_another(const struct lull_path *path)
+{
+    enum { MOST_BEFORE = 2 };
+    g_auto(GStrv) words = NULL;
+    int n;
+    if (!path->command[0] || !g_shell_parse_argv(path->command_line, &n, &words, NULL)) {
+        return false;
+    }
+    const bool is_cut = strcmp(words[n - 1], "…") == 0;
+    if (is_cut) {
+        g_clear_pointer(&words[n - 1], g_free);
+    }
+    bool is_another = words[0];
+    for (uint32_t i = 0; is_another && i <= MOST_BEFORE && words[i]; i++) {
+        is_another = !are_words_of(path->command, &words[i], is_cut);
+    }
+    return is_another;
+}
+
 static void print_headline(struct text_view *view)
 {
     const struct lull_path *path = view->path;
@@ -105,14 +146,16 @@ static void print_headline(struct text_view *view)
                     path->n_segments == 1 ? "" : "s");
     print_open_waits(view);
     print_kills(view);
-    if (path->command) {
-        g_autoptr(GString) command = g_string_new(NULL);
-        lull_command_append(command, path->command, !view->style->unicode);
-        lull_out_printf(&view->out, "Its command was: %s\n", command->str);
-    } else if (path->command_line) {
-        g_autoptr(GString) command = g_string_new(NULL);
-        lull_command_line_append(command, path->command_line, !view->style->unicode);
-        lull_out_printf(&view->out, "Its command was: %s\n", command->str);
+    if (path->command || path->command_line) {
+        g_autoptr(GString) command = g_string_new("Its command was: ");
+        if (path->command) {
+            lull_command_append(command, path->command, !view->style->unicode);
+        }
+        if (path->command_line && (!path->command || executed_another(path))) {
+            g_string_append(command, path->command ? "\nIt then executed: " : "");
+            lull_command_line_append(command, path->command_line, !view->style->unicode);
+        }
+        lull_out_printf(&view->out, "%s\n", command->str);
     }
     if (path->started_by) {
         g_autofree char *ancestors = lull_ancestors_text(path->started_by, !view->style->unicode);

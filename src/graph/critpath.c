@@ -435,6 +435,11 @@ static void step(struct walk *walk)
         go_back_unknown(walk, is_main ? from_ns : walk->bound_ns);
     } else if (is_resolvable(walk, edge) && resolve(walk, points)) {
         return;
+    } else if (edge->is_long && edge->link == LULL_NONE) {
+        from_ns = MAX(walk->bound_ns, lull_graph_wait_start(walk->graph, walk->line, walk->index));
+        go_back_along_edge(walk, from_ns, edge);
+        walk->index = find_index(walk->graph, walk->line, from_ns);
+        return;
     } else {
         go_back_along_edge(walk, edge->is_alone && !is_main ? walk->bound_ns : from_ns, edge);
     }

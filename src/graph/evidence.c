@@ -296,13 +296,6 @@ const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph 
     return lull_wait_reasons_at(&eg->reasons, eg->evidence.items[detail].reason);
 }
 
-/* The time-out that ended the wait, or NULL. */
-static const struct timeout_note *timeout_of(const struct lull_execgraph *eg, uint32_t detail)
-{
-    const uint32_t found = lull_map_find(&eg->timeout_of, detail);
-    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
-}
-
 static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
                        struct lull_reason *out)
 {
@@ -319,78 +312,7 @@ static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GString
     out->fd = reason->fd;
     out->address = reason->fault ? 0 : reason->address;
     out->release = lull_model_label(eg->model, reason->release);
-    out->timed_out = timeout_of(eg, detail) != NULL;
-}
-
-const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail)
-{
-    const uint32_t found = lull_map_find(&eg->tries_of, detail);
-    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
-}
-
-static void append_no_answer(const struct lull_execgraph *eg, const struct timeout_note *timeout,
-                             GString *out)
-{
-    g_string_append(out, ": no answer from ");
-    lull_wait_reason_append_peer(eg->model, timeout->sent.file, timeout->sent.path, out);
-    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
-        g_string_append(out, " to the request to connect");
-    }
-}
-
-/* " of 10.9.0.2:80": what poll() waited for that is not said to have left something without an answer. */
-static bool append_polled(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
-                          const struct timeout_note *timeout, GString *out)
-{
-    const bool is_polled = timeout->sent.file == LULL_NONE && reason->fd < 0 &&
-                           reason->path != LULL_NONE &&
-                           lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY;
-    if (is_polled) {
-        g_string_append(out, " of ");
-        lull_wait_reason_append_object(eg->model, reason, out);
-    }
-    return is_polled;
-}
-
-/* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
-static void report_timeout(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
-                           const struct timeout_note *timeout, GString *out)
-{
-    char took[LULL_TIME_TEXT_SIZE];
-    g_string_append(out, lull_model_label(eg->model, reason->call));
-    append_polled(eg, reason, timeout, out);
-    g_string_append(out, " timed out");
-    if (timeout->start_ns == INT64_MIN) {
-        return;
-    }
-    lull_duration_format(timeout->end_ns - timeout->start_ns, took);
-    g_string_append_printf(out, " after %s", took);
-    if (timeout->later != LULL_NONE) {
-        g_string_append(out, ", later woken by ");
-        lull_evidence_append_task(eg, timeout->later, timeout->end_ns, out);
-    }
-    if (reason->operation) {
-        g_string_append(out, ": ");
-        lull_wait_reason_append_object(eg->model, reason, out);
-        g_string_append(out, " had not ended");
-        return;
-    }
-    if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
-        return;
-    }
-    lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
-    append_no_answer(eg, timeout, out);
-    if (timeout->sent.time_ns == timeout->start_ns) {
-        return;
-    }
-    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
-        g_string_append_printf(out, " %s before", took);
-    } else if (timeout->sent.bytes < 0) {
-        g_string_append_printf(out, " to messages sent %s before", took);
-    } else {
-        g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
-                               timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
-    }
+    out->timed_out = lull_evidence_timeout(eg, detail) != NULL;
 }
 
 /* The reason, with the name of who ended the wait if `waker` is a task. */
@@ -466,7 +388,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         return;
     }
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
-    const struct timeout_note *timeout = timeout_of(eg, hop->detail);
+    const struct timeout_note *timeout = lull_evidence_timeout(eg, hop->detail);
     g_autoptr(GString) out = g_string_new(NULL);
     set_cause(eg, hop, evidence, strings, segment);
     set_tcp_wait(tcp_wait_of(eg, hop, evidence), segment);
@@ -482,7 +404,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         if (segment->cause == LULL_CAUSE_IRQ || segment->cause == LULL_CAUSE_UNKNOWN) {
             segment->cause = LULL_CAUSE_TIMER;
         }
-        report_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
+        lull_evidence_append_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
     } else {
         report_cause(eg, hop, evidence, out);
         append_open(eg, hop, evidence, out);
@@ -528,8 +450,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
     report_reason(eg, detail, evidence->waker, wait->end_ns, out);
     const struct timeout_note *tried = lull_evidence_tries(eg, detail);
     if (tried) {
-        g_string_append_printf(out, ", after %" PRIu32 " time-out%s", tried->n_tries,
-                               tried->n_tries == 1 ? "" : "s");
+        lull_evidence_append_tries(tried, out);
     }
     wait->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
@@ -604,7 +525,7 @@ static void append_peer(const struct lull_flow *flow, GString *out)
 static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail, GString *out)
 {
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    const struct timeout_note *timeout = timeout_of(eg, detail);
+    const struct timeout_note *timeout = lull_evidence_timeout(eg, detail);
     if (!reason) {
         return;
     }
@@ -618,7 +539,7 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append(out, timeout ? "timed out in " : "in ");
     g_string_append(out, lull_model_label(eg->model, reason->call));
-    const bool is_polled = timeout && append_polled(eg, reason, timeout, out);
+    const bool is_polled = timeout && lull_evidence_append_polled(eg, reason, timeout, out);
     const char *thing = is_polled ? NULL : lull_wait_reason_thing(eg->model, reason);
     const char *operation = lull_wait_reason_operation(reason);
     if (operation) {
@@ -637,7 +558,7 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
         g_string_append(out, ", later woken by ");
         append_task_kind(eg, timeout->later, timeout->end_ns, out);
     } else if (timeout && timeout->sent.file != LULL_NONE) {
-        append_no_answer(eg, timeout, out);
+        lull_evidence_append_no_answer(eg, timeout, out);
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The evidence that is known only when the call of a wait has ended: which request of an io_uring it was for, whose lease of a
- * file. */
+ * file, and that it timed out. */
 #include <inttypes.h>
 
 #include "base/digits.h"
+#include "base/time.h"
 #include "graph/execgraph_private.h"
 
 void lull_evidence_append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
@@ -70,4 +71,97 @@ bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail
     return reason && g_strcmp0(label, "hrtimer") == 0 &&
            (lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_SLEEP ||
             lull_map_find(&eg->timeout_of, detail) != LULL_MAP_NONE);
+}
+
+/* ---- time-outs ---- */
+
+const struct timeout_note *lull_evidence_timeout(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const uint32_t found = lull_map_find(&eg->timeout_of, detail);
+    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
+}
+
+void lull_evidence_append_tries(const struct timeout_note *tried, GString *out)
+{
+    const uint32_t n_timeouts = tried->n_tries - tried->n_signals;
+    if (n_timeouts) {
+        g_string_append_printf(out, ", after %" PRIu32 " time-out%s", n_timeouts,
+                               n_timeouts == 1 ? "" : "s");
+    }
+    if (tried->n_signals) {
+        g_string_append_printf(out, "%s interrupted by %" PRIu32 " signal%s",
+                               n_timeouts ? " and" : ",", tried->n_signals,
+                               tried->n_signals == 1 ? "" : "s");
+    }
+}
+
+const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const uint32_t found = lull_map_find(&eg->tries_of, detail);
+    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
+}
+
+void lull_evidence_append_no_answer(const struct lull_execgraph *eg,
+                                    const struct timeout_note *timeout, GString *out)
+{
+    g_string_append(out, ": no answer from ");
+    lull_wait_reason_append_peer(eg->model, timeout->sent.file, timeout->sent.path, out);
+    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
+        g_string_append(out, " to the request to connect");
+    }
+}
+
+bool lull_evidence_append_polled(const struct lull_execgraph *eg,
+                                 const struct lull_wait_reason *reason,
+                                 const struct timeout_note *timeout, GString *out)
+{
+    const bool is_polled = timeout->sent.file == LULL_NONE && reason->fd < 0 &&
+                           reason->path != LULL_NONE &&
+                           lull_wait_reason_kind(eg->model, reason) == LULL_WAIT_READY;
+    if (is_polled) {
+        g_string_append(out, " of ");
+        lull_wait_reason_append_object(eg->model, reason, out);
+    }
+    return is_polled;
+}
+
+void lull_evidence_append_timeout(const struct lull_execgraph *eg,
+                                  const struct lull_wait_reason *reason,
+                                  const struct timeout_note *timeout, GString *out)
+{
+    char took[LULL_TIME_TEXT_SIZE];
+    g_string_append(out, lull_model_label(eg->model, reason->call));
+    lull_evidence_append_polled(eg, reason, timeout, out);
+    g_string_append(out, " timed out");
+    if (timeout->start_ns == INT64_MIN) {
+        return;
+    }
+    lull_duration_format(timeout->end_ns - timeout->start_ns, took);
+    g_string_append_printf(out, " after %s", took);
+    if (timeout->later != LULL_NONE) {
+        g_string_append(out, ", later woken by ");
+        lull_evidence_append_task(eg, timeout->later, timeout->end_ns, out);
+    }
+    if (reason->operation) {
+        g_string_append(out, ": ");
+        lull_wait_reason_append_object(eg->model, reason, out);
+        g_string_append(out, " had not ended");
+        return;
+    }
+    if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
+        return;
+    }
+    lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
+    lull_evidence_append_no_answer(eg, timeout, out);
+    if (timeout->sent.time_ns == timeout->start_ns) {
+        return;
+    }
+    if (timeout->sent.bytes == ASKED_TO_CONNECT) {
+        g_string_append_printf(out, " %s before", took);
+    } else if (timeout->sent.bytes < 0) {
+        g_string_append_printf(out, " to messages sent %s before", took);
+    } else {
+        g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
+                               timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
+    }
 }

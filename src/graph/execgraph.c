@@ -70,21 +70,24 @@ static int64_t polled_since(const struct lull_execgraph *eg, const struct lull_s
                : fact->start_ns;
 }
 
-/* The wait that ends was for what the line did then, with the tries before it. */
+/* The wait that ends, into which there is a link, had started before, with the tries before it. */
+static void wait_since(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                       uint32_t evidence)
+{
+    const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
+    const int64_t since_ns = tried ? tried->since_ns : polled_since(eg, fact, evidence);
+    if (since_ns < fact->start_ns) {
+        lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, since_ns);
+    }
+}
+
+/* The wait that ends was for what the line did then. */
 static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                        uint32_t from_line, int64_t from_ns, uint32_t evidence)
 {
     lull_graph_link(eg->graph, from_line, from_ns, fact->task, fact->end_ns, fact->wakeup->cause,
                     evidence);
-    const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
-    if (tried) {
-        lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
-    } else {
-        const int64_t since_ns = polled_since(eg, fact, evidence);
-        if (since_ns < fact->start_ns) {
-            lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, since_ns);
-        }
-    }
+    wait_since(eg, fact, evidence);
     if (is_idle_worker(eg, fact)) {
         lull_graph_link_idle(eg->graph, fact->task, fact->end_ns);
     }
@@ -155,6 +158,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     } else if (is_raised_by_other(fact)) {
         lull_graph_link_bounded(eg->graph, wakeup->raiser, wakeup->raise_ns, fact->task,
                                 fact->end_ns, wakeup->cause, evidence);
+        wait_since(eg, fact, evidence);
     } else if (eg->vcpus) {
         lull_hypervisor_woken(eg, fact);
     }

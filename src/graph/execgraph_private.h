@@ -81,25 +81,33 @@ struct wait_note {
     int64_t polled_ns;
     /* Label of its last call, if that failed because it would never have ended; or LULL_NONE. */
     uint32_t refused;
-    uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
-    bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
+    uint32_t
+        tries; /* its last wait that timed out or was interrupted, and that nothing ended yet */
+    /* The last of them, by the signal of a timer, whose handler may do anything; or by one of somebody else, which was of
+     * use if the task did anything then. */
+    bool is_ticked, is_cut;
+    bool has_come; /* something for the wait in this call, or a signal, as its end will say */
     struct loop_note loop;
     int64_t
         left_ns; /* so long it may still run to be only trying again; negative: it does other things */
 };
 
-/* A wait that ended by the time-out of its call, or by the signal of a timer. */
+/* A wait that ended by the time-out of its call, or that a signal interrupted. */
 struct timeout_note {
-    int64_t start_ns, end_ns; /* from the start of the call; INT64_MIN: not seen */
-    struct sent_note sent;    /* without an answer until then */
+    int64_t start_ns,
+        end_ns;            /* from the start of the call, or of the first that a signal cut short;
+                                 INT64_MIN: not seen */
+    struct sent_note sent; /* without an answer until then */
     /* For what, as in struct lull_wait_reason. */
     uint64_t address;
     uint32_t call, file;
     int32_t fd;
     int64_t since_ns; /* start of the first of the tries between which it did nothing else */
-    uint32_t n_tries; /* of them, this is the last */
-    uint32_t before;  /* the wait for the same futex before this one, likewise, or LULL_NONE */
-    uint32_t later;   /* task that woke it there in the end, or LULL_NONE */
+    int64_t cut_ns; /* the same of those up to it that signals interrupted; INT64_MAX: it was not */
+    uint32_t n_tries;   /* of them, this is the last */
+    uint32_t n_signals; /* interrupted so many of the tries */
+    uint32_t before;    /* the wait for the same futex before this one, likewise, or LULL_NONE */
+    uint32_t later;     /* task that woke it there in the end, or LULL_NONE */
 };
 
 /* A wait that had not ended when the trace did. */
@@ -371,6 +379,24 @@ uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
 void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
                                 GString *out);
 void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);
+/* The time-out that ended the wait, or NULL. */
+const struct timeout_note *lull_evidence_timeout(const struct lull_execgraph *eg, uint32_t detail);
+/* The last of the tries that timed out, or that signals interrupted, before that wait for the same; NULL: there was none, or
+ * the task did other things in between. */
+const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail);
+/* ", after 3 time-outs and interrupted by 1 signal" */
+void lull_evidence_append_tries(const struct timeout_note *tried, GString *out);
+/* ": no answer from 127.0.0.1:53" */
+void lull_evidence_append_no_answer(const struct lull_execgraph *eg,
+                                    const struct timeout_note *timeout, GString *out);
+/* " of 10.9.0.2:80": what poll() waited for that is not said to have left something without an answer. */
+bool lull_evidence_append_polled(const struct lull_execgraph *eg,
+                                 const struct lull_wait_reason *reason,
+                                 const struct timeout_note *timeout, GString *out);
+/* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
+void lull_evidence_append_timeout(const struct lull_execgraph *eg,
+                                  const struct lull_wait_reason *reason,
+                                  const struct timeout_note *timeout, GString *out);
 /* Whether the call says that it was for its own timer, which then need not be said: not every tracer sees it. */
 bool lull_evidence_is_own_timer(const struct lull_execgraph *eg, uint32_t detail);
 /* It runs what another thread of its process executed, which it has been since. */
@@ -397,9 +423,6 @@ bool lull_preemption_is_special(const struct lull_execgraph *eg, uint32_t task);
 /* Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                                 struct path_texts *texts, struct lull_segment *segment);
-/* The last of the tries that timed out before the wait that a waker ended; NULL: there was none, or the task did other
- * things in between. */
-const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
 /* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted piece, longest

@@ -58,13 +58,11 @@ static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *
     if (i == LULL_NONE || !fact->wakeup || !is_again(&eg->timeouts.items[i], reason)) {
         return;
     }
-    bool is_try = wait->left_ns >= 0;
+    bool is_try = wait->left_ns >= 0 && !wait->has_come;
     if (is_try) {
         lull_map_insert(&eg->tries_of, evidence, i);
     }
-    if (reason->address == 0 && fact->wakeup->cause != LULL_CAUSE_TIMER) {
-        wait->left_ns = -1; /* something has come: what it waits for next is another thing */
-    }
+    wait->has_come |= reason->address == 0 && fact->wakeup->cause != LULL_CAUSE_TIMER;
     if (reason->address == 0 || reason->release != reason->call ||
         fact->wakeup->task == LULL_NONE) {
         return;
@@ -98,7 +96,7 @@ static bool is_answered(const struct lull_execgraph *eg, const struct lull_sysca
 
 static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
                          const struct wait_note *wait, const struct lull_wait_reason *reason,
-                         bool is_interrupted)
+                         bool is_signalled)
 {
     struct wait_note *now = last_wait(eg, fact->task);
     const struct timeout_note *before =
@@ -114,7 +112,9 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
         ((fact->polled && !is_polled(eg, fact->polled, &sent)) || is_answered(eg, fact, &sent))) {
         sent.file = LULL_NONE; /* it waited for another */
     }
-    const struct timeout_note note = {.start_ns = fact->start_ns,
+    const bool is_cut = is_try && before->cut_ns != INT64_MAX;
+    const int64_t cut_ns = is_cut ? before->cut_ns : wait->start_ns;
+    const struct timeout_note note = {.start_ns = is_cut ? before->start_ns : fact->start_ns,
                                       .end_ns = wait->end_ns,
                                       .sent = sent,
                                       .address = reason->address,
@@ -122,13 +122,16 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
                                       .file = reason->file,
                                       .fd = reason->fd,
                                       .since_ns = is_try ? before->since_ns : wait->start_ns,
+                                      .cut_ns = is_signalled ? cut_ns : INT64_MAX,
                                       .n_tries = is_try ? before->n_tries + 1 : 1,
+                                      .n_signals = (is_try ? before->n_signals : 0) + is_signalled,
                                       .before = before ? now->tries : LULL_NONE,
                                       .later = LULL_NONE};
     now->tries = (uint32_t)eg->timeouts.count;
     now->left_ns = (wait->end_ns - wait->start_ns) / TRY_SHARE;
-    now->is_interrupted = is_interrupted;
-    if (!is_interrupted) {
+    now->is_ticked = is_signalled && wait->is_by_timer;
+    now->is_cut = is_signalled && !wait->is_by_timer;
+    if (!is_signalled) {
         lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
     }
     lull_vec_push(&eg->timeouts, note);
@@ -225,7 +228,7 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
 /* The task does something for others. */
 static void note_use(struct wait_note *wait)
 {
-    if (!wait->is_interrupted) {
+    if (!wait->is_ticked && !wait->is_cut) {
         wait->left_ns = -1;
     }
 }
@@ -314,6 +317,12 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     }
 }
 
+/* Of the call, or of the one that the kernel has restarted with it. */
+static uint32_t name_of(const struct lull_syscall_fact *fact)
+{
+    return fact->cut ? fact->cut->name : fact->name;
+}
+
 /* What a call opens, or whom it connects with, is known when it ends: for that were its waits, from the last back to
  * the first. */
 static void name_object(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
@@ -322,7 +331,7 @@ static void name_object(struct lull_execgraph *eg, const struct lull_syscall_fac
     while (evidence < eg->evidence.count) {
         const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
         struct lull_wait_reason named;
-        if (!reason || reason->call != fact->name) {
+        if (!reason || reason->call != name_of(fact)) {
             return;
         }
         named = *reason;
@@ -349,32 +358,65 @@ static void name_holder(struct lull_execgraph *eg, const struct lull_syscall_fac
     }
 }
 
+/* Whether a signal interrupted the wait, which was not for one. */
+static bool is_signalled(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
+                         struct lull_wait_end end)
+{
+    return lull_wait_is_interrupted(end) &&
+           lull_wait_reason_kind(eg->model, reason) != LULL_WAIT_SIGNAL;
+}
+
 /* The task has waited in the call: `last`, which is over with it. */
 static __attribute__((noinline)) void
 end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct wait_note *last)
 {
     const struct wait_note wait = *last;
     last->evidence = LULL_NONE;
+    last->has_come = false;
     name_object(eg, fact, wait.evidence);
     name_holder(eg, fact, &wait);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
     const bool timed_out = name_request(eg, fact->task, &wait, fact->start_ns, fact->end_ns) &&
                            fact->has_ret && !fact->error;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
-    if (!reason || reason->call != fact->name) {
+    const bool is_named = reason && reason->call == name_of(fact);
+    if (is_named && is_signalled(eg, reason, end)) {
+        note_timeout(eg, fact, &wait, reason, true);
+        return;
+    }
+    if (wait.has_come) {
+        last->left_ns = -1; /* what it waits for next is another thing */
+    }
+    if (!is_named) {
         return;
     }
     if (lull_asked_is_loop(eg, reason)) {
         lull_asked_ready(eg, fact, &last->loop, wait.start_ns, wait.end_ns);
     }
-    if (eg->evidence.items[wait.evidence].waker != LULL_NONE ||
-        eg->evidence.items[wait.evidence].index != LULL_NONE) {
-        return;
+    const struct timeout_note *tried = lull_evidence_tries(eg, wait.evidence);
+    if (tried && tried->cut_ns != INT64_MAX) {
+        lull_graph_edge_since(eg->graph, fact->task, wait.end_ns, tried->cut_ns);
     }
-    const bool is_interrupted = wait.is_by_timer && lull_wait_is_interrupted(end);
-    if (is_interrupted || timed_out || lull_wait_reason_timed_out(eg->model, reason, end)) {
-        note_timeout(eg, fact, &wait, reason, is_interrupted);
+    if (eg->evidence.items[wait.evidence].waker == LULL_NONE &&
+        eg->evidence.items[wait.evidence].index == LULL_NONE &&
+        (timed_out || lull_wait_reason_timed_out(eg->model, reason, end))) {
+        note_timeout(eg, fact, &wait, reason, false);
     }
+}
+
+/* Whether a call says nothing of what a signal was good for: it is the end of its handler, or who interrupted a wait looks at the
+ * clock before going on. */
+static bool is_of_handling(const struct lull_execgraph *eg, uint32_t name)
+{
+    static const char *const names[] = {"rt_sigreturn",    "sigreturn",     "rt_sigprocmask",
+                                        "rt_sigaction",    "clock_gettime", "gettimeofday",
+                                        "clock_gettime64", "time"};
+    const char *call = lull_model_label(eg->model, name);
+    bool found = false;
+    for (size_t i = 0; i < G_N_ELEMENTS(names) && !found; i++) {
+        found = strcmp(call, names[i]) == 0;
+    }
+    return found;
 }
 
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
@@ -382,6 +424,11 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     note_sent(eg, fact);
     lull_modes_note(eg, fact);
     struct wait_note *last = last_wait(eg, fact->task);
+    if (G_UNLIKELY(last->is_cut) && last->evidence == LULL_NONE &&
+        !is_of_handling(eg, fact->name)) {
+        last->is_cut = false;
+        last->left_ns = -1;
+    }
     if (!fact->is_open) {
         last->refused = fact->has_ret && fact->error == EDEADLK_ ? fact->name : LULL_NONE;
     }

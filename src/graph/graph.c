@@ -78,6 +78,7 @@ uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time
     point->time_ns = time_ns;
     point->link = LULL_NONE;
     point->is_alone = false;
+    point->is_long = false;
     if (count > 0 && state != LULL_STATE_NONE) {
         point->state = state;
         point->cause = cause;
@@ -217,26 +218,46 @@ void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_
     }
 }
 
-/* The link into the point at that time, if the edge that ends there starts later than since_ns; or LULL_NONE: one that is
- * no longer would lead back to where it ends. */
-static uint32_t find_longer(const struct lull_graph *graph, uint32_t line, int64_t time_ns,
-                            int64_t since_ns)
+/* The point at that time, if the edge that ends there starts later than since_ns; or NULL: a wait that is no longer would
+ * lead back to where it ends. */
+static struct lull_graph_point *find_longer(struct lull_graph *graph, uint32_t line,
+                                            int64_t time_ns, int64_t since_ns)
 {
     const uint32_t index = find_line_point(graph, line, time_ns);
-    const struct lull_graph_point *points =
+    struct lull_graph_point *points =
         index != LULL_NONE ? graph->lines.items[line].points.items : NULL;
-    return points && index > 0 && since_ns < points[index - 1].time_ns ? points[index].link
-                                                                       : LULL_NONE;
+    return points && index > 0 && since_ns < points[index - 1].time_ns ? &points[index] : NULL;
+}
+
+static void keep_since(struct lull_graph *graph, uint64_t key, int64_t since_ns)
+{
+    lull_map_insert(&graph->since_of, key, (uint32_t)graph->since.count);
+    lull_vec_push(&graph->since, since_ns);
+}
+
+/* Beside the numbers of links. */
+static uint64_t key_of_edge(const struct lull_graph_point *point)
+{
+    return UINT64_C(1) << 32 | point->detail;
 }
 
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns)
 {
-    const uint32_t link = find_longer(graph, line, time_ns, since_ns);
-    if (link != LULL_NONE) {
-        graph->links.items[link].is_long = true;
-        lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
-        lull_vec_push(&graph->since, since_ns);
+    const struct lull_graph_point *point = find_longer(graph, line, time_ns, since_ns);
+    if (point && point->link != LULL_NONE) {
+        graph->links.items[point->link].is_long = true;
+        keep_since(graph, point->link, since_ns);
+    }
+}
+
+void lull_graph_edge_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t since_ns)
+{
+    struct lull_graph_point *point = find_longer(graph, line, time_ns, since_ns);
+    if (point && point->link == LULL_NONE && point->detail != LULL_NONE) {
+        point->is_long = true;
+        keep_since(graph, key_of_edge(point), since_ns);
     }
 }
 
@@ -249,9 +270,9 @@ static void keep_asked(struct lull_graph *graph, uint32_t link, struct lull_grap
 void lull_graph_wait_asked(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            struct lull_graph_asked asked)
 {
-    const uint32_t link = find_longer(graph, line, time_ns, asked.time_ns);
-    if (link != LULL_NONE) {
-        keep_asked(graph, link, asked);
+    const struct lull_graph_point *point = find_longer(graph, line, time_ns, asked.time_ns);
+    if (point && point->link != LULL_NONE) {
+        keep_asked(graph, point->link, asked);
     }
 }
 
@@ -308,9 +329,13 @@ int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uin
 {
     const struct lull_graph_point *points = graph->lines.items[line].points.items;
     const uint32_t link = points[point].link;
-    return graph->links.items[link].is_long
-               ? graph->since.items[lull_map_find(&graph->since_of, link)]
-               : points[point - 1].time_ns;
+    const bool is_long =
+        link != LULL_NONE ? graph->links.items[link].is_long : points[point].is_long;
+    if (!is_long) {
+        return points[point - 1].time_ns;
+    }
+    const uint64_t key = link != LULL_NONE ? link : key_of_edge(&points[point]);
+    return graph->since.items[lull_map_find(&graph->since_of, key)];
 }
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph)

@@ -16,12 +16,13 @@
  * before. */
 struct lull_graph_point {
     int64_t time_ns;
-    uint32_t link;   /* incoming link, or LULL_NONE */
-    uint32_t detail; /* opaque to the graph, LULL_NONE if nothing */
-    uint8_t state;   /* enum lull_state; NONE for the first point of a line and after a gap */
-    uint8_t cause;   /* enum lull_cause */
-    int16_t cpu;     /* CPU the edge is about, or -1 */
-    bool is_alone;   /* lull_graph_append_alone() */
+    uint32_t link;     /* incoming link, or LULL_NONE */
+    uint32_t detail;   /* opaque to the graph, LULL_NONE if nothing */
+    uint8_t state;     /* enum lull_state; NONE for the first point of a line and after a gap */
+    uint8_t cause;     /* enum lull_cause */
+    int16_t cpu;       /* CPU the edge is about, or -1 */
+    bool is_alone : 1; /* lull_graph_append_alone() */
+    bool is_long : 1;  /* lull_graph_edge_since() */
 };
 
 struct lull_graph_link {
@@ -77,6 +78,9 @@ void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t
  * starts no later. */
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns);
+/* The same of an edge that ends there without a link. No effect if it has no detail; no other edge may have the same. */
+void lull_graph_edge_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t since_ns);
 /* The line had nothing to do before the point at time_ns, which a link leads into: whoever waits for what it does from
  * there on waits for nothing that it did before. No effect if there is no such point, or no link into it. */
 void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_ns);
@@ -111,7 +115,7 @@ void lull_graph_link_input(struct lull_graph *graph, uint32_t from_line, int64_t
                            uint32_t detail);
 /* Where what the link brings was asked for; NULL: the line waited for nothing else. Valid until the graph changes. */
 const struct lull_graph_asked *lull_graph_asked_of(const struct lull_graph *graph, uint32_t link);
-/* When the wait started that ends at a point with a link: at since_ns, or at the point before. */
+/* When the wait started that ends at that point, which is not the first: at since_ns, or at the point before. */
 int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point);
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph);

@@ -37,6 +37,7 @@ enum call_effect {
     CALL_EXEC,
     CALL_FUTEX,
     CALL_NO_RETURN,
+    CALL_RESTART, /* goes on with the one before, which a signal interrupted */
     CALL_EFFECT_COUNT
 };
 

@@ -353,6 +353,8 @@ struct lull_syscall_fact {
     int64_t taken_ns;
     const struct lull_io *io;       /* or NULL */
     const struct lull_futex *futex; /* or NULL */
+    const struct lull_call_note
+        *cut; /* the call that it went on with, as restart_syscall() does; or NULL */
     const struct lull_polled
         *polled; /* or NULL; set if its task has blocked in it and `path` names them */
 };

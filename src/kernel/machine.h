@@ -352,6 +352,11 @@ void calls_blocks(struct lull_model *model, const struct task *task);
 /* The call that the task is in; false if none is known, or nobody wants calls. */
 bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note);
+/* machine_restarts.c: the kernel's ERESTART_RESTARTBLOCK; a signal interrupted the task's call, which ended with that; what its
+ * restart_syscall() goes on with, in `cuts`, or LULL_NONE: its last call did not end so, as far as is known. */
+enum { CALL_RESTART_BLOCK = 516 };
+void calls_cut(struct lull_model *model, uint32_t task);
+uint32_t calls_cut_of(const struct lull_model *model, uint32_t task);
 
 /* machine_calls_io.c */
 /* Number `index` of an array in the byte order of the trace; 0 behind its end. */

@@ -134,7 +134,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     struct call *call = &model->calls.items[number];
     call->task = task;
     call->taken_ns = INT64_MIN;
-    call->file = call->to_file = call->watched = call->given = LULL_NONE;
+    call->file = call->to_file = call->watched = call->given = call->cut = LULL_NONE;
     call->has_blocked = false;
     call->polled.n = 0;
     if (call->path->len) {
@@ -266,6 +266,11 @@ start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t 
     call->reported = telling_of(call_class);
     call->may_be_32bit = may_be_32bit(machine, call_class, known);
     call->start_ns = t;
+    if (G_UNLIKELY(name.kind->effect == CALL_RESTART)) {
+        call->cut = calls_cut_of(model, task);
+        known->syscall =
+            call->cut != LULL_NONE ? model->cuts.items[call->cut].note.name : name.label;
+    }
     call_take(model, call_class, call, id, event);
     if (model->groups & LULL_GROUP_VIRT) {
         use_call(model, machine, call, c);
@@ -368,6 +373,8 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
         .taken_ns = call->taken_ns,
         .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+        .cut = number != LULL_NONE && call->cut != LULL_NONE ? &model->cuts.items[call->cut].note
+                                                             : NULL,
         .polled = number != LULL_NONE && call->has_blocked && call->polled.n ? &call->polled : NULL,
     };
     if (model->follows_files &&
@@ -380,6 +387,9 @@ end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
     }
     REPORT(model, syscall, &fact);
     if (number != LULL_NONE) {
+        if (G_UNLIKELY(fact.error == CALL_RESTART_BLOCK)) {
+            calls_cut(model, task);
+        }
         known->makes_calls = true;
         free_call(model, task);
     }
@@ -607,6 +617,12 @@ bool calls_note(const struct lull_model *model, const struct task *task,
         return false;
     }
     const struct call *call = &model->calls.items[task->call];
+    if (call->cut != LULL_NONE) {
+        const struct call_cut *cut = &model->cuts.items[call->cut];
+        *note = cut->note;
+        note->futex = note->futex ? &cut->futex : NULL;
+        return true;
+    }
     const bool has_fd = call->args.have & CALL_ARG_FD;
     *note = (struct lull_call_note){
         .name = call->name.label,
@@ -645,6 +661,8 @@ void calls_free(struct lull_model *model)
         g_string_free(model->calls.items[i].path, TRUE);
     }
     lull_vec_free(&model->calls);
+    lull_vec_free(&model->cuts);
+    lull_map_free(&model->cut_of);
     lull_vec_free(&model->call_classes);
     lull_vec_free(&model->numbered_calls);
     lull_map_free(&model->call_numbers);

@@ -185,8 +185,16 @@ struct call {
     uint32_t
         given; /* label of the path that it was given, if its task has blocked in it; or LULL_NONE */
     GString *path;
+    uint32_t cut; /* in `cuts`: the one that it goes on with; LULL_NONE: it is a call of its own */
     uint32_t next_free;
     struct lull_polled polled; /* n: all that are known */
+};
+
+/* The last call of a task that a signal interrupted and that the kernel may restart. */
+struct call_cut {
+    struct lull_call_note note;
+    struct lull_futex futex;
+    uint32_t ended; /* label of the call that ended so */
 };
 
 /* Events of a CPU, or of all if cpu < 0, are missing in this time. */
@@ -348,6 +356,8 @@ struct lull_model {
     LULL_VEC(struct call_name) numbered_calls;
     struct lull_map call_numbers; /* architecture, number → index of the latter */
     LULL_VEC(struct call) calls;
+    LULL_VEC(struct call_cut) cuts;
+    struct lull_map cut_of; /* task → one of these */
     uint32_t free_call;
     LULL_VEC(struct lull_file) files;
     LULL_VEC(struct fd_table) tables;

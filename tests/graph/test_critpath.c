@@ -6,7 +6,7 @@
  * …, T task, N network, M timer, D disk, K user input, J inter-processor interrupt, Q interrupt, U
  * unknown, B no cause given; | is a gap. A "q" behind a state is a detail, a "*" marks the transit
  * of a link. Instead of a cause, "=" says that the line goes on as what the other was. A "!" behind a state says that it is alone, behind a link that its line had been idle,
- * a "<TIME" that what it brings had come to FROM then. */
+ * a "<TIME" that what it brings had come to FROM then. "LINE@TIME<SINCE" says since when the edge that ends there lasts. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,6 +105,11 @@ static struct lull_graph *parse_graph(const char *text)
     for (char **part = parts; *part; part++) {
         if (strchr(*part, '>')) {
             parse_link(graph, *part);
+        } else if (strchr(*part, '<')) {
+            unsigned line;
+            long time_ns, since_ns;
+            g_assert_cmpint(sscanf(*part, "%u@%ld<%ld", &line, &time_ns, &since_ns), ==, 3);
+            lull_graph_edge_since(graph, line, time_ns, since_ns);
         } else if (**part != '\0') {
             parse_line(graph, *part);
         }
@@ -246,6 +251,21 @@ static const struct example own_examples[] = {
     {"terminal-causes", /* their links say nothing about the wait */
      "0: 0 D 1 M 2 K 3 J 4 Q 5; 1: 0 R 9; 1@1>0@1 T; 1@2>0@2 T; 1@3>0@3 T; 1@4>0@4 T; 1@5>0@5 T", 0,
      5, "0:0-1D 0:1-2M 0:2-3K 0:3-4J 0:4-5Q"},
+
+/* line 1 interrupts line 0 at 5, which has waited until 9 since 2 */
+#define INTERRUPTED "0: 0 R 2 T 5 R 6 Mq 9 R 10; 1: 0 R 9; 1@5>0@5 T; 0@9<2; "
+    {"edge-since", INTERRUPTED, 0, 10, "0:0-2R 0:2-9Mq 0:9-10R"},
+    {"edge-since-ends-within", INTERRUPTED, 1, 8, "0:1-2R 0:2-8Mq"},
+    {"edge-since-starts-within", INTERRUPTED, 4, 10, "0:4-9Mq 0:9-10R"},
+    {"edge-since-of-handler", INTERRUPTED, 0, 6, "0:0-2R 1:2-5R 0:5-6R"},
+    {"edge-since-of-waker",
+     "0: 0 R 4 T 10 R 11; 1: 0 R 2 T 5 R 6 Mq 9 R 10; 2: 0 R 9; 2@5>1@5 T; 1@9<2; 1@10>0@10 T", 0,
+     11, "0:0-4R 1:4-9Mq 1:9-10R 0:10-11R"},
+    {"edge-since-no-longer", "0: 0 R 2 Mq 9 R 10; 0@9<2", 0, 10, "0:0-2R 0:2-9Mq 0:9-10R"},
+    {"edge-since-without-detail", "0: 0 R 2 T 5 R 6 M 9 R 10; 1: 0 R 9; 1@5>0@5 T; 0@9<2", 0, 10,
+     "0:0-2R 1:2-5R 0:5-6R 0:6-9M 0:9-10R"},
+    {"edge-since-linked", "0: 0 R 2 T 5 R 6 Uq 9 R 10; 1: 0 R 9; 1@5>0@5 T; 1@9>0@9 T; 0@9<2", 0,
+     10, "0:0-2R 1:2-5R 0:5-6R 1:6-9R 0:9-10R"},
 
     /* line 0 makes line 1, waits for it, and ends at 6; at 7 it goes on as what line 1 was */
     {"same", "0: 0 R 2 R 3 T 6 | 7 R 9; 1: 2 P 4 R 7; 0@2>1@2 T; 1@7>0@7 =", 0, 9,
@@ -524,7 +544,7 @@ static struct lull_graph *random_graph(GRand *rand)
             bool waits = g_rand_boolean(rand);
             size_t i = waits ? letter_index('T') : (size_t)g_rand_int_range(rand, 0, 13);
             lull_graph_append(graph, line, t, letters[i].state, letters[i].cause, (int)line,
-                              LULL_NONE);
+                              line << 8 | (uint32_t)t);
         }
     }
     int n_links = g_rand_int_range(rand, 0, 60);
@@ -578,7 +598,10 @@ static void check_evidence(const struct lull_graph *graph, const struct lull_hop
         }
         g_assert_cmpuint(i, <, count);
         g_assert_cmpuint(i, >, 0);
-        g_assert_cmpint(points[i - 1].time_ns, <=, hop->start_ns);
+        const bool is_long = points[i].is_long && points[i].link == LULL_NONE;
+        g_assert_cmpint(is_long ? lull_graph_wait_start(graph, hop->line, i)
+                                : points[i - 1].time_ns,
+                        <=, hop->start_ns);
         g_assert_cmpint(points[i].state, ==, hop->state);
         g_assert_cmpint(points[i].cause, ==, hop->cause);
     }
@@ -712,6 +735,9 @@ static void dress(struct lull_graph *graph, uint32_t line, int64_t t, GRand *ran
     case 1:
     case 2:
         lull_graph_wait_since(graph, line, t, t + g_rand_int_range(rand, -15, 3));
+        break;
+    case 10:
+        lull_graph_edge_since(graph, line, t, t + g_rand_int_range(rand, -15, 3));
         break;
     case 3:
         lull_graph_link_idle(graph, line, t);

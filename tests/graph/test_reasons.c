@@ -231,82 +231,140 @@ static void test_lease(struct fixture *f, gconstpointer data)
 }
 
 /* What task 1 does between its two tries and the wait that task 2 ends, and what of them is one wait then. */
-enum deed { NOTHING, WAKES_ANOTHER, WRITES, SENDS, RUNS_LONG };
+enum deed { NOTHING, WAKES_ANOTHER, WRITES, SENDS, RUNS_LONG, LOOKS };
 static const struct series {
     const char *name;
-    int number, ret;         /* of the call, and what it returns when the timer ends it */
+    int number, ret; /* of the call, and what it returns when the timer, or a signal, ends it */
     enum deed first, second; /* after the first try, and after the second */
     int64_t
         start_ns; /* of the wait that task 2 explains, with 2 ms for each try, 100 us after it */
     const char *sentence;
+    int signal; /* of task 2 ends the tries, not a timer */
+    int again;  /* 0, or the call that goes on after that */
 } series[] = {
     {"tries", FUTEX, -110, NOTHING, NOTHING, 1100000,
-     "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+     "in futex 0x7f0010, woken by t2/2, after 2 time-outs", 0, 0},
     {"woke", FUTEX, -110, WAKES_ANOTHER, NOTHING, 3200000,
-     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out", 0, 0},
     {"wrote", FUTEX, -110, WRITES, NOTHING, 3200000,
-     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out", 0, 0},
     {"ran", FUTEX, -110, RUNS_LONG, NOTHING, 3400000,
-     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
-    {"wakes-late", FUTEX, -110, NOTHING, WAKES_ANOTHER, 5300000,
-     "in futex 0x7f0010, woken by t2/2"},
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out", 0, 0},
+    {"wakes-late", FUTEX, -110, NOTHING, WAKES_ANOTHER, 5300000, "in futex 0x7f0010, woken by t2/2",
+     0, 0},
     {"ticks", FUTEX, -110, WAKES_ANOTHER, WAKES_ANOTHER, 5300000,
-     "in futex 0x7f0010, woken by t2/2"},
+     "in futex 0x7f0010, woken by t2/2", 0, 0},
     {"polls", POLL, 0, NOTHING, NOTHING, 1100000,
-     "in poll, woken by t2/2 in futex, after 2 time-outs"},
-    {"poll-ticks", POLL, 0, NOTHING, WAKES_ANOTHER, 5300000, "in poll, woken by t2/2 in futex"},
-    /* Signals of a timer whose handler writes what is the matter: EINTR, and ERESTART_RESTARTBLOCK. */
+     "in poll, woken by t2/2 in futex, after 2 time-outs", 0, 0},
+    {"poll-ticks", POLL, 0, NOTHING, WAKES_ANOTHER, 5300000, "in poll, woken by t2/2 in futex", 0,
+     0},
+    /* Signals whose handler writes what is the matter: EINTR, and ERESTART_RESTARTBLOCK. */
     {"signals", POLL, -4, NOTHING, WAKES_ANOTHER, 1100000,
-     "in poll, woken by t2/2 in futex, after 2 time-outs"},
+     "in poll, woken by t2/2 in futex, interrupted by 2 signals", 0, 0},
     {"restarts", FUTEX, -516, WAKES_ANOTHER, WRITES, 1100000,
-     "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+     "in futex 0x7f0010, woken by t2/2, interrupted by 2 signals", 0, 0},
     {"asks-again", POLL, -4, SENDS, NOTHING, 3200000,
-     "in poll, woken by t2/2 in futex, after 1 time-out"},
-    {"long-handler", POLL, -4, NOTHING, RUNS_LONG, 5500000, "in poll, woken by t2/2 in futex"},
-    {"failed", POLL, -14, NOTHING, NOTHING, 5300000, "in poll, woken by t2/2 in futex"},
+     "in poll, woken by t2/2 in futex, interrupted by 1 signal", 0, 0},
+    {"killed", POLL, -4, NOTHING, NOTHING, 1100000,
+     "in poll, woken by t2/2 in futex, interrupted by 2 signals", 10, 0},
+    {"killed-in-futex", FUTEX, -512, NOTHING, NOTHING, 1100000,
+     "in futex 0x7f0010, woken by t2/2, interrupted by 2 signals", 10, 0},
+    {"killed-looks", FUTEX, -512, LOOKS, LOOKS, 1100000,
+     "in futex 0x7f0010, woken by t2/2, interrupted by 2 signals", 10, 0},
+    /* Outside of calls it is the kernel that wakes others, as who waits for the task to be stopped. */
+    {"killed-wakes", POLL, -4, NOTHING, WAKES_ANOTHER, 1100000,
+     "in poll, woken by t2/2 in futex, interrupted by 2 signals", 10, 0},
+    /* That signal was of use. */
+    {"killed-writes", FUTEX, -512, WRITES, NOTHING, 3200000,
+     "in futex 0x7f0010, woken by t2/2, interrupted by 1 signal", 10, 0},
+    {"killed-asks-again", POLL, -4, SENDS, NOTHING, 3200000,
+     "in poll, woken by t2/2 in futex, interrupted by 1 signal", 10, 0},
+    {"killed-runs", POLL, -4, NOTHING, RUNS_LONG, 5500000, "in poll, woken by t2/2 in futex", 10,
+     0},
+    /* It was woken, and returned in no time: what it waits for then is another thing. */
+    {"answered", POLL, 1, NOTHING, NOTHING, 5300000, "in poll, woken by t2/2 in futex", 10, 0},
+    /* Without a handler the kernel goes on with the call, under a name of its own. */
+    {"continued", FUTEX, -516, NOTHING, NOTHING, 1100000,
+     "in futex 0x7f0010, woken by t2/2, interrupted by 2 signals", 18, RESTART_SYSCALL},
+    {"continued-poll", POLL, -516, NOTHING, NOTHING, 1100000,
+     "in poll, woken by t2/2 in futex, interrupted by 2 signals", 18, RESTART_SYSCALL},
+    /* The last call was another: what is restarted is not known. */
+    {"not-restarted", FUTEX, -516, NOTHING, WRITES, 5300000, "in restart_syscall, woken by t2/2",
+     18, RESTART_SYSCALL},
+    /* Who waits for signals had what it waited for. */
+    {"pauses", PAUSE, -514, NOTHING, NOTHING, 5300000, "in pause, woken by t2/2", 10, 0},
+    {"long-handler", POLL, -4, NOTHING, RUNS_LONG, 5500000, "in poll, woken by t2/2 in futex", 0,
+     0},
+    {"failed", POLL, -14, NOTHING, NOTHING, 5300000, "in poll, woken by t2/2 in futex", 0, 0},
 };
 
-/* From 1.1 ms on task 1 waits 2 ms at a time; that of its time-outs which are of use end a wait. */
-static void test_series(struct fixture *f, gconstpointer data)
+/* Task 2, which is on the CPU, sends it to task 1. */
+static void feed_signal(struct lull_model *model, int64_t t, int signal)
 {
-    const struct series *way = data;
+    feed_call(model, t - 1, KILL, 1, signal, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
+    feed_return(model, t + 1, KILL, 0);
+}
+
+/* From 1.1 ms on task 1 waits 2 ms at a time, twice. Returns when it goes on. */
+static int64_t feed_tries(struct lull_model *model, const struct series *way)
+{
     const enum deed deeds[] = {way->first, way->second};
-    struct lull_model *model = f->model;
-    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     feed_call(model, 1000, SOCKET, 2, 2, 0); /* of the internet */
     feed_return(model, 2000, SOCKET, 3);
     int64_t t = 1100000;
     for (int i = 0; i < 2; i++) {
-        feed_call(model, t - 50000, way->number, 0x7f0010, way->number == POLL, 0);
+        const int number = i && way->again ? way->again : way->number;
+        feed_call(model, t - 50000, number, 0x7f0010, number == POLL, 0);
         feed_switch(model, 0, 0, t, 1, 2, 1);
-        feed_timer(model, t + 2000000);
+        if (way->signal) {
+            feed_signal(model, t + 2000000, way->signal);
+        } else {
+            feed_timer(model, t + 2000000);
+        }
         feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
-        feed_return(model, t + 2010000, way->number, way->ret);
+        feed_return(model, t + 2010000, number, way->ret);
         if (deeds[i] == SENDS) {
             feed_call(model, t + 2020000, SENDTO, 3, 0, 8);
             feed_return(model, t + 2030000, SENDTO, 8);
         } else if (deeds[i] == WRITES) {
             feed_call(model, t + 2020000, WRITE, 1, 0, 8);
             feed_return(model, t + 2030000, WRITE, 8);
+        } else if (deeds[i] == LOOKS) {
+            feed_call(model, t + 2020000, CLOCK_GETTIME, 1, 0, 0);
+            feed_return(model, t + 2030000, CLOCK_GETTIME, 0);
         } else if (deeds[i] == WAKES_ANOTHER) {
             feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 2020000, 3 + i, 0);
         }
         t += deeds[i] == RUNS_LONG ? 2300000 : 2100000;
     }
-    feed_call(model, t - 50000, way->number, 0x7f0010, way->number == POLL, 0);
+    return t;
+}
+
+/* Those of its tries which are of use end a wait. */
+static void test_series(struct fixture *f, gconstpointer data)
+{
+    const struct series *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    int64_t t = feed_tries(model, way);
+    const int number = way->again ? way->again : way->number;
+    feed_call(model, t - 50000, number, 0x7f0010, number == POLL, 0);
     feed_switch(model, 0, 0, t, 1, 2, 1);
     feed_call(model, t + 100000, FUTEX, 0x7f0010, 1, 1);
     const int64_t woken_ns = t + 200000;
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, woken_ns, 1, 0);
     feed_switch(model, 0, 0, t + 300000, 2, 1, 0);
-    feed_return(model, t + 400000, way->number, 1);
+    feed_return(model, t + 400000, number, 1);
 
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     const uint32_t waiter = lull_model_find_tid(model, 0, 1);
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(f->eg->graph, waiter, 0, woken_ns, LULL_PATH_BOUNDED, waits);
-    g_assert_cmpuint(waits->len, ==, 1);
+    /* The last wait is entered first; those before it are waits of their own if task 2 ended them, too. */
+    const bool has_others = way->signal && way->start_ns > 1100000;
+    g_assert_true(has_others ? waits->len > 1 : waits->len == 1);
     const struct lull_path_wait *known = &g_array_index(waits, struct lull_path_wait, 0);
     g_assert_cmpint(known->start_ns, ==, way->start_ns);
     struct lull_wait wait = {.end_ns = woken_ns};
@@ -317,12 +375,55 @@ static void test_series(struct fixture *f, gconstpointer data)
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
         g_assert_cmpint(hop->start_ns, ==, t);
-        g_assert_true(hop->line == waiter || hop->start_ns >= way->start_ns);
+        g_assert_true(hop->line == waiter || has_others || hop->start_ns >= way->start_ns);
         g_assert_true(hop->line != waiter || hop->end_ns <= way->start_ns);
         t = hop->end_ns;
     }
     g_assert_cmpint(t, ==, woken_ns);
 }
+
+/* Of a wait that signals interrupted and that no task ended then, all is its last part's, from its first start on: nobody who
+ * sent a signal is followed. */
+static void test_series_alone(struct fixture *f, gconstpointer data)
+{
+    const struct series *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    const int64_t t = feed_tries(model, way);
+    const int number = way->again ? way->again : way->number;
+    feed_call(model, t - 50000, number, 0x7f0010, number == POLL, 0);
+    feed_switch(model, 0, 0, t, 1, 2, 1);
+    feed_timer(model, t + 2000000);
+    feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
+    feed_return(model, t + 2010000, number, 0);
+    const uint32_t waiter = lull_model_find_tid(model, 0, 1);
+    for (int64_t end_ns = t + 2000000; end_ns > t; end_ns -= 1500000) { /* also of a part of it */
+        g_autoptr(GArray) hops =
+            lull_critpath_find(f->eg->graph, waiter, way->start_ns, end_ns, LULL_PATH_BOUNDED);
+        g_assert_cmpuint(hops->len, ==, 1);
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
+        g_assert_cmpint(hop->start_ns, ==, way->start_ns);
+        g_assert_cmpint(hop->end_ns, ==, end_ns);
+        g_assert_cmpint(hop->cause, ==, LULL_CAUSE_TIMER);
+        struct lull_segment segment = {0};
+        lull_evidence_wait(f->eg, hop, strings, &segment);
+        g_assert_cmpstr(segment.detail, ==, way->sentence);
+    }
+    /* Who asks about the handler itself learns who sent the signal. */
+    g_autoptr(GArray) before = lull_critpath_find(f->eg->graph, waiter, way->start_ns,
+                                                  way->start_ns + 2007000, LULL_PATH_BOUNDED);
+    g_assert_cmpuint(g_array_index(before, struct lull_hop, 0).line, ==,
+                     lull_model_find_tid(model, 0, 2));
+}
+
+static const struct series series_alone[] = {
+    {"timed-out", POLL, -4, NOTHING, NOTHING, 1100000, "poll timed out after 6.250 ms", 10, 0},
+    {"timed-out-later", POLL, -516, NOTHING, NOTHING, 1100000, "poll timed out after 6.250 ms", 18,
+     RESTART_SYSCALL},
+    {"slept", NANOSLEEP, -516, NOTHING, NOTHING, 1100000, "hrtimer; in nanosleep", 18,
+     RESTART_SYSCALL},
+    {"slept-on", NANOSLEEP, -4, LOOKS, LOOKS, 1100000, "hrtimer; in nanosleep", 10, 0},
+};
 
 /* What task 1 waits for after what it had waited for came is another thing, though it is the same call. */
 static void test_series_end(struct fixture *f, gconstpointer data)
@@ -464,6 +565,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < G_N_ELEMENTS(series); i++) {
         g_autofree char *name = g_strdup_printf("/reasons/series/%s", series[i].name);
         g_test_add(name, struct fixture, &series[i], set_up, test_series, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(series_alone); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/series-alone/%s", series_alone[i].name);
+        g_test_add(name, struct fixture, &series_alone[i], set_up, test_series_alone, tear_down);
     }
     g_test_add("/reasons/series-end", struct fixture, NULL, set_up, test_series_end, tear_down);
     g_test_add("/reasons/work-for-the-kernel", struct fixture, GINT_TO_POINTER(true), set_up,

@@ -123,6 +123,79 @@ def latch(watch, _):
     stamp.of(watch)
 
 
+def poked(watch, wait, number=signal.SIGUSR1):
+    """Somebody sends signals all the time. Each ends the wait, which goes on when the handler has done nothing, or without one."""
+    asker, over = os.getpid(), stage.Gate()
+
+    def poke():
+        for _ in range(3):
+            time.sleep(NAP / 5)
+            os.kill(asker, number)
+        over.wait()
+
+    poker = stage.child('wl-poker', poke)
+    with watch.asked():
+        wait()
+    over.open()
+    stage.ended(poker)
+
+
+def poked_for(watch, wait):
+    """As poked(), in a wait for a child that writes one byte."""
+    reading, writing = os.pipe()
+    stamp = stage.Stamp()
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+
+    def write():
+        stamp.nap(NAP)
+        os.write(writing, b'x')
+
+    writer = stage.child('wl-writer', write)
+    poked(watch, lambda: wait(reading, writer))
+    stamp.of(watch)
+    return writer
+
+
+def poked_read(watch, _):
+    stage.ended(poked_for(watch, lambda reading, _: os.read(reading, 1)))
+
+
+def poked_poll(watch, _):
+    def wait(reading, _):
+        readable = select.poll()
+        readable.register(reading, select.POLLIN)
+        readable.poll()
+
+    stage.ended(poked_for(watch, wait))
+
+
+def poked_child(watch, _):
+    poked_for(watch, lambda _, writer: stage.ended(writer))
+
+
+def poked_sleep(watch, _):
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    poked(watch, lambda: time.sleep(NAP))
+    watch.knows(cause_ns=NAP * 1e9)
+
+
+def stopped_sleep(watch, _):
+    """The sleep of a program of C, which the kernel restarts when the program goes on; it ends when it would have ended anyway."""
+    stopped, seconds = os.getpid(), struct.pack('qq', 0, int(NAP * 1e9))
+
+    def stop():
+        time.sleep(NAP / 4)
+        os.kill(stopped, signal.SIGSTOP)
+        time.sleep(NAP / 4)
+        os.kill(stopped, signal.SIGCONT)
+
+    stopper = stage.child('wl-stopper', stop)
+    with watch.asked():
+        ctypes.CDLL(None).nanosleep(seconds, None)
+    stage.ended(stopper)
+    watch.knows(cause_ns=NAP * 1e9)
+
+
 def gil(watch, _):
     """Each call that lets other threads run has to wait until the burning one gives the interpreter back."""
     over = []
@@ -743,7 +816,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

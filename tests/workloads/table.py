@@ -63,6 +63,12 @@ TABLE = {
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex', amount=('wl-holder', 'running', None)),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
     'latch': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in epoll_wait', amount=('wl-holder', 'blocked', 'timer')),
+    # Whose signals interrupt a wait that goes on has nothing to do with how long it lasts.
+    'poked_read': Workload('small.py', f'wl-writer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-writer', 'blocked', 'timer')),
+    'poked_poll': Workload('small.py', f'wl-writer: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-writer', 'blocked', 'timer')),
+    'poked_child': Workload('small.py', f'wl-writer: {SLEEPS}.* waited for by wl-asker in wait4', amount=('wl-writer', 'blocked', 'timer')),
+    'poked_sleep': Workload('small.py', f'wl-asker: {SLEEPS}', amount=('wl-asker', 'blocked', 'timer')),
+    'stopped_sleep': Workload('small.py', f'wl-asker: {SLEEPS}', amount=('wl-asker', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
     'gil': Workload('small.py', r'wl-burner: running in user mode, waited for by wl-asker in futex',
                     amount=('wl-burner', 'running', None), needs_quiet=True),

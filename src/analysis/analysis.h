@@ -141,6 +141,14 @@ static inline bool lull_params_want_task(const struct lull_question_params *para
            lull_params_choose_task(params, model, task, time_ns);
 }
 
+/* Whether a call that has not returned is listed: idle servers are in one since before the recording, which says something only of tasks
+ * that the question names. */
+static inline bool lull_params_want_open(const struct lull_question_params *params,
+                                         const struct lull_syscall_fact *fact)
+{
+    return fact->start_ns != INT64_MIN || lull_params_name_tasks(params);
+}
+
 /* Of what a task did from since_ns to until_ns: when the last part began in which it had one name, if
  * --procname asks for names; else since_ns. */
 int64_t lull_params_part_since(const struct lull_question_params *params,

@@ -355,7 +355,8 @@ static void add_waiting(void *user, const struct lull_syscall_fact *fact)
 {
     struct futex_analysis *futexes = user;
     if (!fact->futex || role_of(fact->futex->operation) != ROLE_WAIT ||
-        lull_model_task(futexes->head.model, fact->task)->is_dead || !is_wanted(futexes, fact)) {
+        lull_model_task(futexes->head.model, fact->task)->is_dead || !is_wanted(futexes, fact) ||
+        !lull_params_want_open(futexes->head.params, fact)) {
         return;
     }
     uint32_t at = futex_of(futexes, fact->task, fact->futex);

@@ -257,7 +257,8 @@ static int compare_open(const void *a, const void *b)
 static void add_open(void *user, const struct lull_syscall_fact *fact)
 {
     struct syscallstats *stats = user;
-    if (lull_model_task(stats->head.model, fact->task)->is_dead || !is_wanted(stats, fact)) {
+    if (lull_model_task(stats->head.model, fact->task)->is_dead || !is_wanted(stats, fact) ||
+        !lull_params_want_open(stats->head.params, fact)) {
         return;
     }
     lull_vec_push(&stats->open,

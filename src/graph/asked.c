@@ -145,10 +145,16 @@ static void take_input(struct lull_execgraph *eg, const struct lull_syscall_fact
     asked.came_ns = came->time_ns;
     lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
                       fact->cpu, LULL_NONE);
-    lull_vec_push(&eg->evidence, (struct evidence){.label = LULL_NONE,
-                                                   .reason = LULL_NONE,
-                                                   .index = number,
-                                                   .waker = LULL_NONE});
+    struct lull_wait_reason reason = LULL_WAIT_REASON_NONE;
+    reason.call = fact->name;
+    reason.file = fact->io->file;
+    reason.fd = fact->io->fd;
+    reason.path = lull_model_file(eg->model, reason.file)->path;
+    lull_vec_push(&eg->evidence,
+                  (struct evidence){.label = LULL_NONE,
+                                    .reason = lull_wait_reasons_add(&eg->reasons, &reason),
+                                    .index = number,
+                                    .waker = LULL_NONE});
     lull_graph_link_input(eg->graph, sent->line, sent->time_ns, fact->task, fact->end_ns, asked,
                           eg->evidence.count - 1);
 }

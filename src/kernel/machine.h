@@ -352,6 +352,9 @@ void calls_blocks(struct lull_model *model, const struct task *task);
 /* The call that the task is in; false if none is known, or nobody wants calls. */
 bool calls_note(const struct lull_model *model, const struct task *task,
                 struct lull_call_note *note);
+/* A task that slept then slept in that call; no effect if another is known of it, or if it does something else by now. */
+void calls_dumped(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_call *ev);
 /* machine_restarts.c: the kernel's ERESTART_RESTARTBLOCK; a signal interrupted the task's call, which ended with that; what its
  * restart_syscall() goes on with, in `cuts`, or LULL_NONE: its last call did not end so, as far as is known. */
 enum { CALL_RESTART_BLOCK = 516 };

@@ -488,6 +488,36 @@ void calls_ended(struct lull_model *model, struct machine *machine, int32_t c, i
     }
 }
 
+void calls_dumped(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_call *ev)
+{
+    if (!model->wanted.syscall || ev->tid <= 0 || ev->tid > INT32_MAX) {
+        return;
+    }
+    const uint32_t task = model_task(model, machine, (int32_t)ev->tid, 0);
+    struct task *known = &model->tasks.items[task];
+    const struct call_class *call_class = call_class_of(model, NULL);
+    const struct call_name name =
+        call_numbered(model, numbers_of(machine, call_class, known->is_compat), ev->number);
+    if (known->state != LULL_STATE_BLOCKED || known->call != LULL_NONE || known->is_idle ||
+        name.label == LULL_NONE) {
+        return;
+    }
+    const uint64_t args[] = {GUINT64_TO_LE((uint64_t)ev->arg0), GUINT64_TO_LE((uint64_t)ev->arg1),
+                             GUINT64_TO_LE((uint64_t)ev->arg2), GUINT64_TO_LE((uint64_t)ev->arg3),
+                             GUINT64_TO_LE((uint64_t)ev->arg4), GUINT64_TO_LE((uint64_t)ev->arg5)};
+    const struct lull_ev_raw_entry raw = {.args = {(const char *)args, sizeof args}};
+    struct call *call = start_call(model, task);
+    call->name = name;
+    call->number = call_plain_number(ev->number);
+    call->reported = CALL_TOLD_NUMBER;
+    call->may_be_32bit = may_be_32bit(machine, call_class, known);
+    call->start_ns = INT64_MIN;
+    known->syscall = name.label;
+    call_take(model, call_class, call, LULL_EVENT_raw_entry, &raw);
+    calls_blocks(model, known);
+}
+
 uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent)
 {
     const struct task *from = &model->tasks.items[parent];

@@ -74,6 +74,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_call_pair:
         names_pair(model, machine, event);
         break;
+    case LULL_EVENT_statedump_call:
+        calls_dumped(model, machine, event);
+        break;
     case LULL_EVENT_packet_headers:
         headers_read(machine, t, event);
         break;
@@ -269,6 +272,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_call_epoll:
     case LULL_EVENT_statedump_epoll:
     case LULL_EVENT_call_pair:
+    case LULL_EVENT_statedump_call:
     case LULL_EVENT_command_line:
     case LULL_EVENT_packet_headers:
         dumped(model, machine, id, event, t);

@@ -364,7 +364,8 @@ static bool write_state(struct lull_recorder *recorder, GError **error)
     if (!lull_recorder_create_state(recorder, &files, error)) {
         return false;
     }
-    recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns, error);
+    recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns,
+                                       lull_recorder_has_calls(recorder), error);
     if (!recorder->state) {
         g_prefix_error(error, "%s: ", lull_recorder_path(recorder));
         return false;

@@ -9,8 +9,9 @@
 
 #define CALLS "sys_exit"
 
-static bool has_calls(enum lull_purpose purpose)
+bool lull_recorder_has_calls(const struct lull_recorder *recorder)
 {
+    const enum lull_purpose purpose = recorder->question.purpose;
     for (uint32_t i = 0; i < lull_purpose_n_events; i++) {
         if (strcmp(lull_purpose_events[i].name, CALLS) == 0) {
             return lull_purpose_events[i].purposes >> purpose & 1;
@@ -23,7 +24,7 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 {
     g_autoptr(GError) why = NULL;
     const struct lull_names_wish wish = {.is_filtered = recorder->request.is_filtered,
-                                         .calls = has_calls(recorder->question.purpose),
+                                         .calls = lull_recorder_has_calls(recorder),
                                          .packets = recorder->question.wants_headers};
     if (recorder->names || recorder->recording.names_missing || !recorder->kind->needs_state ||
         (!wish.calls && !wish.packets)) {

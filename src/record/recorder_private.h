@@ -55,6 +55,8 @@ bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
 
 /* ---- recorder_names.c ---- */
 
+/* Whether starts and ends of system calls are recorded. */
+bool lull_recorder_has_calls(const struct lull_recorder *recorder);
 /* Before the tracer is set up. A machine that cannot is no reason to stop: then the recording says so. */
 bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error);
 /* When the state is being written; what was read, to be called several times a second; and the end. */

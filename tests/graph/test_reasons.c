@@ -455,6 +455,58 @@ static void test_series_end(struct fixture *f, gconstpointer data)
     g_assert_cmpuint(n_found, ==, 2);
 }
 
+/* A call that the state of the machine says task 1 sleeps in, of which no start was recorded. */
+enum dumped { SLEEPS, RUNS, IN_ANOTHER, OF_ANOTHER, OF_NOBODY, NO_CALL };
+static const struct asleep {
+    const char *name;
+    enum dumped dumped;
+    const char *sentence;
+} asleep[] = {
+    {"sleeps", SLEEPS, "in futex 0x7f0010, woken by t2/2"},
+    {"runs", RUNS, "woken by t2/2 in futex"},
+    {"in-another", IN_ANOTHER, "in poll, woken by t2/2 in futex"},
+    {"of-another", OF_ANOTHER, "woken by t2/2 in futex"},
+    {"of-nobody", OF_NOBODY, "woken by t2/2 in futex"},
+    {"no-call", NO_CALL, "woken by t2/2 in futex"},
+};
+
+static void test_asleep(struct fixture *f, gconstpointer data)
+{
+    const struct asleep *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    if (way->dumped == IN_ANOTHER) {
+        feed_switch(model, 0, 0, 1, 0, 1, 0);
+        feed_call(model, 2, POLL, 0x1000, 1, 0);
+        feed_switch(model, 0, 0, 3, 1, 0, 1);
+    } else if (way->dumped == RUNS) {
+        feed_switch(model, 0, 0, 1, 0, 1, 0);
+    }
+    FEED(statedump_process, 0, 0, 10, .have = WITHOUT(statedump_process, table), .tid = 1, .pid = 1,
+         .ppid = 1, .name = feed_text("t1"), .status = 5, .prio = 120);
+    FEED(statedump_call, 0, 0, 11, .have = ALL,
+         .tid = way->dumped == OF_ANOTHER  ? 3
+                : way->dumped == OF_NOBODY ? -1
+                                           : 1,
+         .number = way->dumped == NO_CALL ? -1 : FUTEX, .arg0 = 0x7f0010);
+    if (way->dumped == RUNS) {
+        feed_switch(model, 0, 0, 15, 1, 0, 1);
+    }
+    feed_switch(model, 0, 0, 20, 0, 2, 0);
+    feed_call(model, 30, FUTEX, 0x7f0010, 1, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
+    feed_switch(model, 0, 0, 40, 2, 1, 0);
+    feed_return(model, 41, way->dumped == IN_ANOTHER ? POLL : FUTEX, 0);
+    const struct lull_wait wait = entered_wait(f, strings, 16, 40, 31);
+    g_assert_cmpstr(wait.detail, ==, way->sentence);
+    /* It is over. */
+    feed_switch(model, 0, 0, 50, 1, 2, 2);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 61, 1, 0);
+    feed_switch(model, 0, 0, 70, 2, 1, 0);
+    const struct lull_wait later = entered_wait(f, strings, 50, 70, 61);
+    g_assert_null(later.reason.call);
+}
+
 /* Task 1 is stopped (prev_state 4: by a signal, 8: by a debugger; sched(7) of the kernel's sources),
  * whether the system call that it was in has returned or not; task 2 continues it. */
 static void test_stopped(struct fixture *f, gconstpointer data)
@@ -565,6 +617,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < G_N_ELEMENTS(series); i++) {
         g_autofree char *name = g_strdup_printf("/reasons/series/%s", series[i].name);
         g_test_add(name, struct fixture, &series[i], set_up, test_series, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(asleep); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/asleep/%s", asleep[i].name);
+        g_test_add(name, struct fixture, &asleep[i], set_up, test_asleep, tear_down);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(series_alone); i++) {
         g_autofree char *name = g_strdup_printf("/reasons/series-alone/%s", series_alone[i].name);

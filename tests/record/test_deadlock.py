@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Two that wait for each other when a recording ends, by mutexes, by locks of readers and writers, and by locks of files: the first ten lines of the critical path of one
+# Two that wait for each other when a recording ends, some since before it started, by mutexes, by locks of readers and writers, and by locks of files: the first ten lines of the critical path of one
 # say who waits for what, and that the other has it. Needs root. LULL is the program.
 #
 # With arguments FOLDER FILE it is what is recorded: it leaves pairs that wait, and their numbers in the file.
@@ -102,11 +102,14 @@ def leave(folder, path):
 
 # ---- what is said of it ----
 
-def question(tracer, folder):
-    """What they reported, and the recording. They are gone afterwards."""
+def question(tracer, folder, is_before):
+    """What they reported, and the recording, in which they came to wait, or before which they did. They are gone afterwards."""
     reports = os.path.join(folder, "reports")
+    program = [sys.executable, __file__, folder, reports]
     try:
-        out, _ = recorders.record(tracer, [sys.executable, __file__, folder, reports], folder)
+        if is_before:
+            subprocess.run(program, check=True, timeout=LIFE_S)
+        out, _ = recorders.record(tracer, ["sleep", "0.3"] if is_before else program, folder)
     finally:
         with open(reports, encoding="utf-8") as file:
             known = [json.loads(line) for line in file]
@@ -163,12 +166,18 @@ def without_holders(tracer, one, out):
            " holds" not in text, f"{tracer}: claims nothing where it is not known who has it", text[:3000])
 
 
+def check_all(tracer, known, out):
+    for kind in KINDS:
+        pair = sorted((one for one in known if one["kind"] == kind), key=lambda one: one["number"])
+        check(tracer, *pair, out)
+
+
 def run(tracer):
     with tempfile.TemporaryDirectory() as folder:
-        known, out = question(tracer, folder)
-        for kind in KINDS:
-            pair = sorted((one for one in known if one["kind"] == kind), key=lambda one: one["number"])
-            check(tracer, *pair, out)
+        check_all(f"{tracer}, before", *question(tracer, folder, is_before=True))
+    with tempfile.TemporaryDirectory() as folder:
+        known, out = question(tracer, folder, is_before=False)
+        check_all(tracer, known, out)
         check_prevented(tracer, sorted((one for one in known if one["kind"] == PREVENTED), key=lambda one: one["number"]), out)
         without_holders(tracer, known[0], out)
 

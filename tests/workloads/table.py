@@ -117,7 +117,7 @@ TABLE = {
     'select_loop': loop('p?select6?'),
     'split_loop': Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy in epoll_wait', f'wl-questions: {SLEEPS}.* waited for by wl-asker in recvfrom',
                            amount=('wl-backend', 'blocked', 'timer')),
-    'busy_loop': Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy$', r'wl-proxy: running in user mode, waited for by wl-asker in recvfrom',
+    'busy_loop': Workload('loops.py', f'wl-backend: {SLEEPS}.* waited for by wl-proxy in recvfrom', r'wl-proxy: running in user mode, waited for by wl-asker in recvfrom',
                           amount=('wl-backend', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync( of \S+)?, waited for by pgbench in', call=('postgres', 'fdatasync')),
     'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync( of \S+)?, waited for by wl-asker in recvfrom',

@@ -34,6 +34,7 @@ struct snapshot {
     struct lull_state_trace *trace;
     struct lull_state_sockets *sockets;
     GHashTable *mapped; /* set of struct file_number: files in memory that were put */
+    bool with_calls;
     char text[1 << 14]; /* what was read last; paths in /proc/PID/fd have 4096 bytes at most */
 };
 
@@ -438,6 +439,34 @@ static void dump_mappings(struct snapshot *snapshot, int proc, int pid)
     }
 }
 
+/* ---- system calls ---- */
+
+/* In which the task sleeps, proc_pid_syscall(5): "0 0x3 0x7f14faf119a0 0x1 … 0x7ffd75982040 0x7f14fb1162ec", its number, its six
+ * arguments, where its stack is. What numbers mean to programs of 32 bits, whose stacks are below 4 GiB, is another thing. */
+static void dump_call(struct snapshot *snapshot, int tasks, int tid)
+{
+    char path[32];
+    int number;
+    uint64_t args[6], stack;
+    g_snprintf(path, sizeof path, "%d/syscall", tid);
+    if (sizeof(long) == sizeof(uint64_t) && read_text(snapshot, tasks, path) &&
+        sscanf(snapshot->text,
+               "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+               " %" SCNx64,
+               &number, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5], &stack) == 8 &&
+        number >= 0 && stack > UINT32_MAX) {
+        lull_state_trace_put(snapshot->trace, LULL_STATE_CALL,
+                             (union lull_state_value[]){{tid},
+                                                        {number},
+                                                        {(int64_t)args[0]},
+                                                        {(int64_t)args[1]},
+                                                        {(int64_t)args[2]},
+                                                        {(int64_t)args[3]},
+                                                        {(int64_t)args[4]},
+                                                        {(int64_t)args[5]}});
+    }
+}
+
 /* ---- all ---- */
 
 static void dump_process(struct snapshot *snapshot, int proc, int pid)
@@ -455,12 +484,19 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
             is_there = true;
         }
     }
-    closedir(tasks);
     if (is_there) {
         dump_command(snapshot, proc, pid);
         dump_files(snapshot, proc, pid);
         dump_mappings(snapshot, proc, pid);
     }
+    rewinddir(tasks);
+    for (const struct dirent *entry; snapshot->with_calls && (entry = readdir(tasks));) {
+        const int tid = number_of(entry->d_name);
+        if (tid > 0) {
+            dump_call(snapshot, dirfd(tasks), tid);
+        }
+    }
+    closedir(tasks);
 }
 
 /* Tracers number tasks as the first pid namespace does; in another one /proc has other numbers. */
@@ -497,9 +533,9 @@ static void dump_processes(struct snapshot *snapshot)
     closedir(proc);
 }
 
-static void put_state(struct lull_state_trace *trace)
+static void put_state(struct lull_state_trace *trace, bool with_calls)
 {
-    struct snapshot snapshot = {.trace = trace};
+    struct snapshot snapshot = {.trace = trace, .with_calls = with_calls};
     lull_state_trace_put(trace, LULL_STATE_START, NULL);
     lull_state_dump_containers(trace, "");
     dump_processes(&snapshot);
@@ -509,7 +545,7 @@ static void put_state(struct lull_state_trace *trace)
 
 static bool write_state(struct lull_state_trace *trace, GError **error)
 {
-    put_state(trace);
+    put_state(trace, false);
     return lull_state_trace_close(trace, error);
 }
 
@@ -520,13 +556,13 @@ bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset
 }
 
 struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
-                                          int64_t epoch_offset_ns, GError **error)
+                                          int64_t epoch_offset_ns, bool with_calls, GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     if (!trace) {
         return NULL;
     }
-    put_state(trace);
+    put_state(trace, with_calls);
     if (!lull_state_trace_flush(trace)) {
         lull_state_trace_close(trace, error);
         return NULL;
@@ -552,7 +588,7 @@ struct lull_state_trace *lull_state_start_at(const struct lull_state_files *file
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     if (trace) {
         lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
-        put_state(trace);
+        put_state(trace, false);
     }
     return trace;
 }

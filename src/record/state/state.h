@@ -19,9 +19,10 @@
 bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns,
                       GError **error);
 
-/* The same, but the trace stays open for lull_state_end(). NULL and an error. */
+/* The same, but the trace stays open for lull_state_end(). with_calls: also in which system calls tasks sleep, where their ends will be
+ * recorded. NULL and an error. */
 struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
-                                          int64_t epoch_offset_ns, GError **error);
+                                          int64_t epoch_offset_ns, bool with_calls, GError **error);
 /* Ends the trace. Before that, if recording still goes on (`with_files`), it adds the tasks and
  * files that there are now: few tracers record the paths of files that were opened meanwhile. The
  * names of containers it always adds. What there is no room for is left out. */

@@ -358,12 +358,13 @@ static void append_holder(const struct lull_execgraph *eg, const struct lull_hop
 {
     const uint32_t holder = lull_stuck_holder(eg, hop->line, hop->detail);
     if (holder != LULL_NONE) {
-        g_string_append(out, ", which ");
+        const struct lull_open_role *role = lull_stuck_role(eg, hop->detail);
+        g_string_append(out, role->before);
         lull_evidence_append_kind(out, lull_model_comm(eg->model, holder, hop->end_ns));
         if (has_tid) {
             g_string_append_printf(out, "/%d", lull_model_task(eg->model, holder)->tid);
         }
-        g_string_append(out, " holds");
+        g_string_append(out, role->after);
     }
 }
 

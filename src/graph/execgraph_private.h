@@ -274,6 +274,8 @@ void lull_asked_free(struct loops *loops);
 
 /* stuck.c: the task that held the lock that an open wait of `line` is for; LULL_NONE: none, or not known. */
 uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint32_t evidence);
+/* What whoever holds what such a wait is for has to do with it. */
+const struct lull_open_role *lull_stuck_role(const struct lull_execgraph *eg, uint32_t evidence);
 /* Lists in a path whose last segment has that evidence, if it is an open wait, that one and those that it depends on. */
 void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, uint32_t evidence);
 

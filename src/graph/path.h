@@ -20,6 +20,12 @@ struct lull_path_run {
     int64_t ns, longest_ns;
 };
 
+/* What somebody has to do with an open wait. */
+struct lull_open_role {
+    const char *name;           /* "holder", "child", "other end" */
+    const char *before, *after; /* the task in a sentence: ", which " sh/4712 " holds" */
+};
+
 /* Events that a path lacks. */
 enum lull_path_cut { LULL_CUT_BEFORE = 1, LULL_CUT_AFTER = 2 };
 
@@ -34,6 +40,7 @@ struct lull_open_wait {
     const char *refused;
     int32_t holder_tid; /* who held the lock; -1: not known, or none */
     const char *holder_comm;
+    const struct lull_open_role *role; /* of the holder; NULL: there is none */
 };
 
 /* A process of the path that the kernel killed. */

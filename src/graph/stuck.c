@@ -57,6 +57,19 @@ uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint3
     return note && note->evidence == evidence ? note->holder : LULL_NONE;
 }
 
+const struct lull_open_role *lull_stuck_role(const struct lull_execgraph *eg, uint32_t evidence)
+{
+    static const struct lull_open_role holder = {"holder", ", which ", " holds"},
+                                       child = {"child", " for its child ", ""},
+                                       end = {"other end", ", whose other end ", " has"};
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
+    const enum lull_wait_kind kind =
+        reason ? lull_wait_reason_kind(eg->model, reason) : LULL_WAIT_NONE;
+    return kind == LULL_WAIT_CHILD                             ? &child
+           : kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX ? &holder
+                                                               : &end;
+}
+
 /* ---- what a path ends with ---- */
 
 static struct lull_open_wait tell(const struct lull_execgraph *eg, const struct open_note *note,
@@ -85,6 +98,7 @@ static struct lull_open_wait tell(const struct lull_execgraph *eg, const struct 
     }
     wait.what = what->len ? g_string_chunk_insert_const(strings, what->str) : NULL;
     if (note->holder != LULL_NONE) {
+        wait.role = lull_stuck_role(eg, note->evidence);
         wait.holder_tid = lull_model_task(model, note->holder)->tid;
         wait.holder_comm = g_string_chunk_insert_const(
             strings, lull_model_comm(model, note->holder, note->end_ns));

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "record/open_ends.h"
 #include "record/tasks.h"
 
 enum { MOST_TIME_US = 1000000, MOST_MUTEX_KIND = 0x7ff };
@@ -50,8 +51,9 @@ struct listed {
 struct looking {
     gint64 until_us;
     GArray *waiters; /* struct waiter */
-    GArray *listed;  /* struct listed, of the machine */
-    GArray *found;   /* struct lull_lock_holder */
+    struct lull_open_ends *ends;
+    GArray *listed; /* struct listed, of the machine */
+    GArray *found;  /* struct lull_lock_holder */
 };
 
 static bool is_over(const struct looking *looking)
@@ -247,7 +249,7 @@ static int32_t open_holder(const struct looking *looking, const struct waiter *w
     return is_over(looking) ? 0 : MAX(holder, 0);
 }
 
-static bool has_one_thread(int32_t pid)
+bool lull_has_one_thread(int32_t pid)
 {
     struct stat tasks;
     g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/task", pid);
@@ -271,7 +273,7 @@ static void look_at_file(struct looking *looking, const struct waiter *waiter)
                                                .holder = holder,
                                                .call = waiter->call->name,
                                                .path = g_file_read_link(link, NULL),
-                                               .is_process = !has_one_thread(holder)};
+                                               .is_process = !lull_has_one_thread(holder)};
         g_array_append_val(looking->found, known);
     }
 }
@@ -302,6 +304,7 @@ static void look_at_task(struct looking *looking, const char *folder, int32_t pi
             g_array_append_val(looking->waiters, waiter);
         }
     }
+    lull_open_ends_add(looking->ends, pid, waiter.tid, number, waiter.args);
 }
 
 static void find_waiters(struct looking *looking)
@@ -327,6 +330,7 @@ GArray *lull_lock_holders_read(void)
         return looking.found;
     }
     looking.waiters = g_array_new(FALSE, FALSE, sizeof(struct waiter));
+    looking.ends = lull_open_ends_new(looking.until_us);
     find_waiters(&looking);
     for (guint i = 0; i < looking.waiters->len && !is_over(&looking); i++) {
         const struct waiter *waiter = &g_array_index(looking.waiters, struct waiter, i);
@@ -338,6 +342,8 @@ GArray *lull_lock_holders_read(void)
             look_at_futex(&looking, waiter);
         }
     }
+    lull_open_ends_find(looking.ends, looking.found);
+    lull_open_ends_free(looking.ends);
     g_array_unref(looking.waiters);
     g_clear_pointer(&looking.listed, g_array_unref);
     return looking.found;

@@ -8,15 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread that waits. */
+/* A thread that waits, for a lock or for a process (open_ends.h). */
 struct lull_lock_holder {
     int32_t tid;
     int32_t holder;   /* the thread that holds it, or the process */
-    const char *call; /* in which it waits: "futex", "flock", "fcntl" */
+    const char *call; /* in which it waits: "futex", "flock", "fcntl"; "wait4", "read", … */
     uint64_t address; /* of the futex; 0: none */
     char *path;       /* of the file; NULL: none */
     bool is_process;  /* any of its threads may release it */
 };
+
+/* Whether the process has no thread but its first. */
+bool lull_has_one_thread(int32_t pid);
 
 /* All that this machine has and that may be looked at: struct lull_lock_holder, which the array owns. Of mutexes it
  * knows those that say whose they are: of glibc for 64 bits, and those that the kernel knows as such (PI, robust). Looks for

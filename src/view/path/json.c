@@ -285,6 +285,7 @@ static void write_open_waits(struct lull_out *out, const struct lull_path *path)
         lull_json_add_text(object, "refused", wait->refused);
         add_known(object, "holder_tid", wait->holder_tid, wait->holder_comm != NULL);
         lull_json_add_text(object, "holder_comm", wait->holder_comm);
+        lull_json_add_text(object, "holder_is", wait->role ? wait->role->name : NULL);
         write_element(out, i, object);
     }
 }

@@ -34,9 +34,9 @@ static void append_open_wait(const struct text_view *view, const struct lull_ope
         lull_clean_append(out, wait->what, ascii);
     }
     if (wait->holder_comm) {
-        g_string_append(out, ", which ");
+        g_string_append(out, wait->role->before);
         lull_task_append(out, wait->holder_comm, wait->holder_tid, ascii);
-        g_string_append(out, " holds,");
+        g_string_append_printf(out, "%s%s", wait->role->after, *wait->role->after ? "," : "");
     }
     g_string_append_printf(out, " since %s (%s)", since, so_far);
     if (wait->refused) {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Who waits for a process now, and for which: for a child to end, or for what has the other end of a pipe. Of a wait that has
+ * not ended when a recording does no event says that. */
+#ifndef LULL_RECORD_OPEN_ENDS_H
+#define LULL_RECORD_OPEN_ENDS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lull_open_ends;
+
+/* until_us: of g_get_monotonic_time(); what is not found by then is left out. */
+struct lull_open_ends *lull_open_ends_new(gint64 until_us);
+void lull_open_ends_free(struct lull_open_ends *ends);
+
+/* A thread is in a system call with these arguments, of which three are there; no effect if that waits for neither. */
+void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, long number,
+                        const uint64_t *args);
+
+/* Adds who waits for a process alone (struct lull_lock_holder, lock_holders.h). Where several could end a wait, it is for the one
+ * among them that waits for no other of them, if there is one such: of a pipeline the first command, of a shell and the
+ * command for which it waits, which both have the pipe, the command. */
+void lull_open_ends_find(struct lull_open_ends *ends, GArray *found);
+
+#endif

@@ -61,13 +61,15 @@ const struct lull_open_role *lull_stuck_role(const struct lull_execgraph *eg, ui
 {
     static const struct lull_open_role holder = {"holder", ", which ", " holds"},
                                        child = {"child", " for its child ", ""},
-                                       end = {"other end", ", whose other end ", " has"};
+                                       end = {"other end", ", whose other end ", " has"},
+                                       polled = {"other end", " for ", " at the other end"};
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
     const enum lull_wait_kind kind =
         reason ? lull_wait_reason_kind(eg->model, reason) : LULL_WAIT_NONE;
-    return kind == LULL_WAIT_CHILD                             ? &child
-           : kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX ? &holder
-                                                               : &end;
+    if (kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX) {
+        return &holder;
+    }
+    return kind == LULL_WAIT_CHILD ? &child : kind == LULL_WAIT_READY ? &polled : &end;
 }
 
 /* ---- what a path ends with ---- */

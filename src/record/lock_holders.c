@@ -99,7 +99,7 @@ struct mutex {
     uint32_t kind;
 };
 
-static bool read_memory(int32_t pid, uint64_t address, void *to, size_t size)
+bool lull_read_memory(int32_t pid, uint64_t address, void *to, size_t size)
 {
     const struct iovec here = {to, size};
     const struct iovec there = {(void *)(uintptr_t)address,
@@ -112,8 +112,8 @@ static bool read_memory(int32_t pid, uint64_t address, void *to, size_t size)
 static int32_t owner_of(int32_t pid, uint64_t address, bool is_private)
 {
     struct mutex mutex = {0};
-    if (!read_memory(pid, address, &mutex, sizeof mutex) &&
-        !read_memory(pid, address, &mutex.word, sizeof mutex.word)) {
+    if (!lull_read_memory(pid, address, &mutex, sizeof mutex) &&
+        !lull_read_memory(pid, address, &mutex.word, sizeof mutex.word)) {
         return 0;
     }
     const bool is_glibc =
@@ -142,7 +142,7 @@ static int32_t writer_of(int32_t pid, uint64_t address, bool is_private)
                                    offsetof(struct rwlock, writers_word)};
     for (size_t i = 0; sizeof(void *) == 8 && i < G_N_ELEMENTS(words); i++) {
         struct rwlock lock;
-        if (!read_memory(pid, address - words[i], &lock, sizeof lock)) {
+        if (!lull_read_memory(pid, address - words[i], &lock, sizeof lock)) {
             continue;
         }
         const bool is_waited_for =

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,10 @@
 /* What more processes have the same end of, all use in common: who of them matters is not known. */
 enum { MOST_CANDIDATES = 64 };
 
-enum what { CHILD, READS, WRITES };
+enum what { CHILD, READS, WRITES, POLLS };
+
+/* So many pipes are looked at of a poll(). */
+enum { MOST_POLLED = 8 };
 
 static const struct ending_call {
     long number;
@@ -27,13 +31,24 @@ static const struct ending_call {
 } calls[] = {
     {SYS_wait4, CHILD, "wait4"}, {SYS_waitid, CHILD, "waitid"}, {SYS_read, READS, "read"},
     {SYS_readv, READS, "readv"}, {SYS_write, WRITES, "write"},  {SYS_writev, WRITES, "writev"},
+#ifdef SYS_poll
+    {SYS_poll, POLLS, "poll"},
+#endif
+    {SYS_ppoll, POLLS, "ppoll"},
+};
+
+/* A pipe that it wants to read from, or to write to. */
+struct wanted {
+    uint64_t inode;
+    bool is_read;
 };
 
 struct waiter {
     int32_t pid, tid;
     const struct ending_call *call;
-    uint64_t inode;     /* of the pipe */
-    bool is_own;        /* its own process has the other end too */
+    struct wanted pipes[MOST_POLLED];
+    uint32_t n_pipes;
+    bool is_own;        /* its own process has another end too */
     GArray *candidates; /* int32_t pids, each once, without its own */
 };
 
@@ -152,14 +167,38 @@ static uint64_t pipe_of(int folder, const char *name)
     return sscanf(text, "pipe:[%" SCNu64 "]", &inode) == 1 ? inode : 0;
 }
 
-static void look_for_pipe(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
+/* False: it is none. */
+static bool want_pipe(struct lull_open_ends *ends, struct waiter *waiter, int fd, bool is_read)
 {
-    g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd/%d", waiter->pid, (int)args[0]);
-    waiter->inode = pipe_of(AT_FDCWD, path);
-    if (waiter->inode && !g_hash_table_contains(ends->pipes, &waiter->inode)) {
-        g_hash_table_insert(ends->pipes, g_memdup2(&waiter->inode, sizeof waiter->inode),
+    g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd/%d", waiter->pid, fd);
+    const struct wanted wanted = {pipe_of(AT_FDCWD, path), is_read};
+    if (!wanted.inode) {
+        return false;
+    }
+    waiter->pipes[waiter->n_pipes++] = wanted;
+    if (!g_hash_table_contains(ends->pipes, &wanted.inode)) {
+        g_hash_table_insert(ends->pipes, g_memdup2(&wanted.inode, sizeof wanted.inode),
                             g_array_new(FALSE, FALSE, sizeof(struct pipe_end)));
     }
+    return true;
+}
+
+/* Only of a poll() that nothing but pipes can end: without a time-out, and with nothing else in it. */
+static void look_for_polled(struct lull_open_ends *ends, struct waiter *waiter,
+                            const uint64_t *args)
+{
+    struct pollfd polled[MOST_POLLED];
+    const bool is_ppoll = waiter->call->number == SYS_ppoll;
+    const bool is_endless = is_ppoll ? args[2] == 0 : (int32_t)args[2] < 0;
+    const size_t n = args[1] <= MOST_POLLED ? args[1] : 0;
+    bool are_pipes =
+        n > 0 && is_endless && lull_read_memory(waiter->pid, args[0], polled, n * sizeof *polled);
+    for (size_t i = 0; i < n && are_pipes; i++) {
+        const int asked = polled[i].events & (POLLIN | POLLOUT);
+        are_pipes = polled[i].fd < 0 || (asked && asked != (POLLIN | POLLOUT) &&
+                                         want_pipe(ends, waiter, polled[i].fd, asked == POLLIN));
+    }
+    waiter->n_pipes = are_pipes ? waiter->n_pipes : 0;
 }
 
 static void look_at_files(struct lull_open_ends *ends, int32_t pid)
@@ -182,6 +221,19 @@ static void look_at_files(struct lull_open_ends *ends, int32_t pid)
     }
 }
 
+static void add_ends(const struct lull_open_ends *ends, struct waiter *waiter,
+                     const struct wanted *wanted)
+{
+    const GArray *known = g_hash_table_lookup(ends->pipes, &wanted->inode);
+    for (guint i = 0; i < known->len; i++) {
+        const struct pipe_end *end = &g_array_index(known, struct pipe_end, i);
+        if (end->is_written == wanted->is_read) {
+            add_candidate(waiter->candidates, waiter->pid, end->pid);
+            waiter->is_own |= end->pid == waiter->pid;
+        }
+    }
+}
+
 static void find_ends(struct lull_open_ends *ends)
 {
     g_autoptr(GDir) processes =
@@ -195,14 +247,8 @@ static void find_ends(struct lull_open_ends *ends)
     }
     for (guint i = 0; i < ends->waiters->len; i++) {
         struct waiter *waiter = &g_array_index(ends->waiters, struct waiter, i);
-        const GArray *known =
-            waiter->inode ? g_hash_table_lookup(ends->pipes, &waiter->inode) : NULL;
-        for (guint k = 0; known && k < known->len; k++) {
-            const struct pipe_end *end = &g_array_index(known, struct pipe_end, k);
-            if (end->is_written == (waiter->call->what == READS)) {
-                add_candidate(waiter->candidates, waiter->pid, end->pid);
-                waiter->is_own |= end->pid == waiter->pid;
-            }
+        for (uint32_t k = 0; k < waiter->n_pipes; k++) {
+            add_ends(ends, waiter, &waiter->pipes[k]);
         }
     }
 }
@@ -222,8 +268,10 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, l
     waiter.candidates = g_array_new(FALSE, FALSE, sizeof(int32_t));
     if (waiter.call->what == CHILD) {
         look_for_children(&waiter, args);
+    } else if (waiter.call->what == POLLS) {
+        look_for_polled(ends, &waiter, args);
     } else {
-        look_for_pipe(ends, &waiter, args);
+        want_pipe(ends, &waiter, (int)args[0], waiter.call->what == READS);
     }
     GArray *own = g_hash_table_lookup(ends->by_pid, GINT_TO_POINTER(pid));
     if (!own) {

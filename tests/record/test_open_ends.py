@@ -7,7 +7,9 @@
 import contextlib
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -148,6 +150,47 @@ def both_full():
     return [[[pid, "wait4", other, CHILD], [other, "write", pid, END]]]
 
 
+def communicates(has_time=False):
+    """As subprocess.communicate() does: of two pipes, one is closed, and the other a child of the child has as well."""
+    told, tell = os.pipe()
+
+    def run():
+        program = "import os, sys, time\nos.close(2)\npid = os.fork()\nif pid: os.write(int(sys.argv[1]), b'%d' % pid); os._exit(0)\ntime.sleep(60)"
+        with subprocess.Popen([sys.executable, "-c", program, str(tell)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(tell,)) as other:
+            other.communicate(timeout=LIFE_S if has_time else None)
+
+    pid = child(run)
+    daemon = int(os.read(told, 20))
+    return [[[pid, "poll", None, None]]] if has_time else [[[pid, "poll", daemon, END], asleep(daemon)]]
+
+
+def communicates_for_a_time():
+    """Its own time-out ends that as well."""
+    return communicates(has_time=True)
+
+
+def polls_more():
+    """Something else may end it, too."""
+    reading, writing = os.pipe()
+
+    def wait():
+        os.close(writing)
+        server, readable = socket.create_server(("127.0.0.1", 0)), select.poll()
+        readable.register(reading, select.POLLIN)
+        readable.register(server, select.POLLIN)
+        readable.poll()
+
+    def keep():
+        os.close(reading)
+        sleep()
+
+    pid = child(wait)
+    child(keep)
+    os.close(reading)
+    os.close(writing)
+    return [[[pid, "poll", None, None]]]
+
+
 def own_thread():
     """Another thread of its own could write as well: nobody is named, though another process has that end too."""
     reading, writing = os.pipe()
@@ -163,7 +206,7 @@ def own_thread():
     return [[[pid, "read", None, None]]]
 
 
-KINDS = (pipeline, several, one_of_several, orphan, full, both_full, own_thread)
+KINDS = (pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread)
 DEADLOCKS = (both_full.__name__,)
 
 
@@ -197,7 +240,8 @@ def check(tracer, kind, chain, out):
     text = ask("critpath", "--tid", tid, out)
     first = next(line for line in text.splitlines() if line.startswith(("Deadlock: ", "Not over ")))
     comm = path["query"]["comm"]
-    said = [f" for its child {comm}/{who} " if what == CHILD else f", whose other end {comm}/{who} has," for _, _, who, what in chain if who]
+    said = [f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call == "poll" else
+            f", whose other end {comm}/{who} has," for _, call, who, what in chain if who]
     tap.ok(all(part in first for part in said) and ("child" in first) == any(CHILD in one for one in chain), f"{tracer}: {kind}: {chain[0][1]}: in words", said, first)
 
 

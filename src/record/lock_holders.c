@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "record/open_ends.h"
+#include "record/state/state.h"
 #include "record/tasks.h"
 
 enum { MOST_TIME_US = 1000000, MOST_MUTEX_KIND = 0x7ff };
@@ -280,31 +281,30 @@ static void look_at_file(struct looking *looking, const struct waiter *waiter)
 
 /* ---- who waits ---- */
 
-/* "202 0x7f12 0x80 0x2 …"; "running" and "-1 …" are of none. */
 static void look_at_task(struct looking *looking, const char *folder, int32_t pid, const char *name)
 {
     char text[256];
     g_autofree char *path = g_build_filename(folder, name, "syscall", NULL);
     struct waiter waiter = {.pid = pid, .tid = number_of(name)};
+    struct lull_state_call call;
     const int fd = waiter.tid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    long number = -1;
     if (fd >= 0) {
         close(fd);
     }
     text[MAX(n, 0)] = '\0';
-    if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &waiter.args[0],
-               &waiter.args[1], &waiter.args[2]) != 4) {
+    if (!lull_state_parse_call(text, &call)) {
         return;
     }
+    memcpy(waiter.args, call.args, sizeof waiter.args);
     for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-        if (calls[i].number == number &&
+        if (calls[i].number == call.number &&
             (calls[i].command == 0 || calls[i].command == waiter.args[1])) {
             waiter.call = &calls[i];
             g_array_append_val(looking->waiters, waiter);
         }
     }
-    lull_open_ends_add(looking->ends, pid, waiter.tid, number, waiter.args);
+    lull_open_ends_add(looking->ends, pid, waiter.tid, call.number, waiter.args);
 }
 
 static void find_waiters(struct looking *looking)

@@ -4,6 +4,7 @@
 #include "record/open_ends.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -61,6 +62,7 @@ struct pipe_end {
 
 struct lull_open_ends {
     gint64 until_us;
+    bool is_blind;      /* there are processes whose files it may not see */
     GArray *waiters;    /* struct waiter */
     GHashTable *by_pid; /* pid → GArray of their indices */
     GHashTable *pipes;  /* inode that somebody waits for → GArray of struct pipe_end */
@@ -205,6 +207,7 @@ static void look_at_files(struct lull_open_ends *ends, int32_t pid)
 {
     g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd", pid);
     DIR *files = opendir(path);
+    ends->is_blind |= !files && (errno == EACCES || errno == EPERM);
     const struct dirent *entry;
     while (files && (entry = readdir(files))) {
         struct stat link;
@@ -325,7 +328,8 @@ void lull_open_ends_find(struct lull_open_ends *ends, GArray *found)
     find_ends(ends);
     for (guint i = 0; i < ends->waiters->len && !is_over(ends); i++) {
         const struct waiter *waiter = &g_array_index(ends->waiters, struct waiter, i);
-        const bool is_alone = !waiter->is_own || lull_has_one_thread(waiter->pid);
+        const bool is_alone = (waiter->n_pipes == 0 || !ends->is_blind) &&
+                              (!waiter->is_own || lull_has_one_thread(waiter->pid));
         const int32_t holder = is_alone && waiter->candidates->len <= MOST_CANDIDATES
                                    ? choose(ends, waiter->candidates)
                                    : 0;

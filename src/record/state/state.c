@@ -441,29 +441,33 @@ static void dump_mappings(struct snapshot *snapshot, int proc, int pid)
 
 /* ---- system calls ---- */
 
-/* In which the task sleeps, proc_pid_syscall(5): "0 0x3 0x7f14faf119a0 0x1 … 0x7ffd75982040 0x7f14fb1162ec", its number, its six
- * arguments, where its stack is. What numbers mean to programs of 32 bits, whose stacks are below 4 GiB, is another thing. */
+bool lull_state_parse_call(const char *text, struct lull_state_call *call)
+{
+    uint64_t *args = call->args, stack;
+    return sizeof(long) == sizeof(uint64_t) &&
+           sscanf(text,
+                  "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+                  " %" SCNx64,
+                  &call->number, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5],
+                  &stack) == 8 &&
+           call->number >= 0 && stack > UINT32_MAX;
+}
+
 static void dump_call(struct snapshot *snapshot, int tasks, int tid)
 {
     char path[32];
-    int number;
-    uint64_t args[6], stack;
+    struct lull_state_call call;
     g_snprintf(path, sizeof path, "%d/syscall", tid);
-    if (sizeof(long) == sizeof(uint64_t) && read_text(snapshot, tasks, path) &&
-        sscanf(snapshot->text,
-               "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-               " %" SCNx64,
-               &number, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5], &stack) == 8 &&
-        number >= 0 && stack > UINT32_MAX) {
+    if (read_text(snapshot, tasks, path) && lull_state_parse_call(snapshot->text, &call)) {
         lull_state_trace_put(snapshot->trace, LULL_STATE_CALL,
                              (union lull_state_value[]){{tid},
-                                                        {number},
-                                                        {(int64_t)args[0]},
-                                                        {(int64_t)args[1]},
-                                                        {(int64_t)args[2]},
-                                                        {(int64_t)args[3]},
-                                                        {(int64_t)args[4]},
-                                                        {(int64_t)args[5]}});
+                                                        {call.number},
+                                                        {(int64_t)call.args[0]},
+                                                        {(int64_t)call.args[1]},
+                                                        {(int64_t)call.args[2]},
+                                                        {(int64_t)call.args[3]},
+                                                        {(int64_t)call.args[4]},
+                                                        {(int64_t)call.args[5]}});
     }
 }
 

@@ -45,4 +45,15 @@ const char *lull_state_group(char *text);
  * could be typed. Free with g_free(). */
 char *lull_state_command_line(const char *arguments, size_t length, bool is_cut);
 
+/* The system call that a task sleeps in. */
+struct lull_state_call {
+    int number;
+    uint64_t args[6];
+};
+
+/* From the text of its /proc/PID/task/TID/syscall (proc_pid_syscall(5)), "0 0x3 0x7f14faf119a0 0x1 … 0x7ffd75982040 0x7f14fb1162ec":
+ * number, arguments, where its stack is. False if it does not sleep in one, or if it is a program of 32 bits, whose stack is below
+ * 4 GiB: its numbers mean other calls. */
+bool lull_state_parse_call(const char *text, struct lull_state_call *call);
+
 #endif

@@ -81,10 +81,10 @@ struct wait_note {
     int64_t polled_ns;
     /* Label of its last call, if that failed because it would never have ended; or LULL_NONE. */
     uint32_t refused;
-    uint32_t
-        tries; /* its last wait that timed out or was interrupted, and that nothing ended yet */
-    /* The last of them, by the signal of a timer, whose handler may do anything; or by one of somebody else, which was of
-     * use if the task did anything then. */
+    /* Its last wait that timed out, or that a signal interrupted, and that nothing has ended yet. */
+    uint32_t tries;
+    /* A signal interrupted that: one of a timer, whose handler may do anything; or another, which was of use if the task does
+     * anything then. */
     bool is_ticked, is_cut;
     bool has_come; /* something for the wait in this call, or a signal, as its end will say */
     struct loop_note loop;
@@ -94,9 +94,8 @@ struct wait_note {
 
 /* A wait that ended by the time-out of its call, or that a signal interrupted. */
 struct timeout_note {
-    int64_t start_ns,
-        end_ns;            /* from the start of the call, or of the first that a signal cut short;
-                                 INT64_MIN: not seen */
+    /* From the start of the call, or of the first that a signal cut short; INT64_MIN: not seen. */
+    int64_t start_ns, end_ns;
     struct sent_note sent; /* without an answer until then */
     /* For what, as in struct lull_wait_reason. */
     uint64_t address;

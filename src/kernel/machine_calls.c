@@ -121,7 +121,8 @@ static void name_given(struct lull_model *model, struct call *call)
     }
 }
 
-static inline struct call *start_call(struct lull_model *model, uint32_t task)
+static inline __attribute__((always_inline)) struct call *start_call(struct lull_model *model,
+                                                                     uint32_t task)
 {
     uint32_t number = model->free_call;
     if (number == LULL_NONE) {

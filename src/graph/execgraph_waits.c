@@ -393,7 +393,8 @@ end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct
     if (lull_asked_is_loop(eg, reason)) {
         lull_asked_ready(eg, fact, &last->loop, wait.start_ns, wait.end_ns);
     }
-    const struct timeout_note *tried = lull_evidence_tries(eg, wait.evidence);
+    const struct timeout_note *tried =
+        wait.tries == LULL_NONE ? NULL : lull_evidence_tries(eg, wait.evidence);
     if (tried && tried->cut_ns != INT64_MAX) {
         lull_graph_edge_since(eg->graph, fact->task, wait.end_ns, tried->cut_ns);
     }
@@ -402,6 +403,14 @@ end_wait(struct lull_execgraph *eg, const struct lull_syscall_fact *fact, struct
         (timed_out || lull_wait_reason_timed_out(eg->model, reason, end))) {
         note_timeout(eg, fact, &wait, reason, false);
     }
+}
+
+/* Whether the call that the task has waited in, if it has, is for the same as the last that was interrupted. */
+static bool goes_on(const struct lull_execgraph *eg, const struct wait_note *last)
+{
+    const struct lull_wait_reason *reason =
+        last->evidence == LULL_NONE ? NULL : lull_evidence_reason(eg, last->evidence);
+    return reason && last->tries != LULL_NONE && is_again(&eg->timeouts.items[last->tries], reason);
 }
 
 /* Whether a call says nothing of what a signal was good for: it is the end of its handler, or who interrupted a wait looks at the
@@ -424,8 +433,7 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     note_sent(eg, fact);
     lull_modes_note(eg, fact);
     struct wait_note *last = last_wait(eg, fact->task);
-    if (G_UNLIKELY(last->is_cut) && last->evidence == LULL_NONE &&
-        !is_of_handling(eg, fact->name)) {
+    if (G_UNLIKELY(last->is_cut) && !goes_on(eg, last) && !is_of_handling(eg, fact->name)) {
         last->is_cut = false;
         last->left_ns = -1;
     }

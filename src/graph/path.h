@@ -38,7 +38,7 @@ struct lull_open_wait {
     const char *what, *call, *object;
     /* The call right before failed, as it would never have ended (EDEADLK); or NULL. */
     const char *refused;
-    int32_t holder_tid; /* who held the lock; -1: not known, or none */
+    int32_t holder_tid; /* who held it, or could end the wait; -1: not known, or none */
     const char *holder_comm;
     const struct lull_open_role *role; /* of the holder; NULL: there is none */
 };

@@ -62,7 +62,7 @@ struct pipe_end {
 
 struct lull_open_ends {
     gint64 until_us;
-    bool is_blind;      /* there are processes whose files it may not see */
+    bool is_blind;      /* it may not see the files of all processes */
     GArray *waiters;    /* struct waiter */
     GHashTable *by_pid; /* pid → GArray of their indices */
     GHashTable *pipes;  /* inode that somebody waits for → GArray of struct pipe_end */
@@ -159,12 +159,19 @@ static void look_for_children(struct waiter *waiter, const uint64_t *args)
 
 /* ---- pipes ---- */
 
-/* 0: the link names none. */
-static uint64_t pipe_of(int folder, const char *name)
+/* After a system call that failed. */
+static bool is_forbidden(void)
+{
+    return errno == EACCES || errno == EPERM;
+}
+
+/* 0: the link names none, or may not be read. */
+static uint64_t pipe_of(struct lull_open_ends *ends, int folder, const char *name)
 {
     char text[64];
     uint64_t inode;
     const ssize_t n = readlinkat(folder, name, text, sizeof text - 1);
+    ends->is_blind |= n < 0 && is_forbidden();
     text[MAX(n, 0)] = '\0';
     return sscanf(text, "pipe:[%" SCNu64 "]", &inode) == 1 ? inode : 0;
 }
@@ -173,7 +180,7 @@ static uint64_t pipe_of(int folder, const char *name)
 static bool want_pipe(struct lull_open_ends *ends, struct waiter *waiter, int fd, bool is_read)
 {
     g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd/%d", waiter->pid, fd);
-    const struct wanted wanted = {pipe_of(AT_FDCWD, path), is_read};
+    const struct wanted wanted = {pipe_of(ends, AT_FDCWD, path), is_read};
     if (!wanted.inode) {
         return false;
     }
@@ -203,15 +210,19 @@ static void look_for_polled(struct lull_open_ends *ends, struct waiter *waiter,
     waiter->n_pipes = are_pipes ? waiter->n_pipes : 0;
 }
 
+/* The first process may forbid even root to look. What it starts has pipes of its own, as a rule. */
+enum { INIT = 1 };
+
 static void look_at_files(struct lull_open_ends *ends, int32_t pid)
 {
+    const bool was_blind = ends->is_blind;
     g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd", pid);
     DIR *files = opendir(path);
-    ends->is_blind |= !files && (errno == EACCES || errno == EPERM);
+    ends->is_blind |= !files && is_forbidden();
     const struct dirent *entry;
     while (files && (entry = readdir(files))) {
         struct stat link;
-        struct pipe_end end = {.inode = pipe_of(dirfd(files), entry->d_name), .pid = pid};
+        struct pipe_end end = {.inode = pipe_of(ends, dirfd(files), entry->d_name), .pid = pid};
         GArray *known = end.inode ? g_hash_table_lookup(ends->pipes, &end.inode) : NULL;
         if (known && known->len <= 2 * MOST_CANDIDATES &&
             fstatat(dirfd(files), entry->d_name, &link, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -222,6 +233,7 @@ static void look_at_files(struct lull_open_ends *ends, int32_t pid)
     if (files) {
         closedir(files);
     }
+    ends->is_blind = pid == INIT ? was_blind : ends->is_blind;
 }
 
 static void add_ends(const struct lull_open_ends *ends, struct waiter *waiter,

@@ -231,7 +231,7 @@ static void test_lease(struct fixture *f, gconstpointer data)
 }
 
 /* What task 1 does between its two tries and the wait that task 2 ends, and what of them is one wait then. */
-enum deed { NOTHING, WAKES_ANOTHER, WRITES, SENDS, RUNS_LONG, LOOKS };
+enum deed { NOTHING, WAKES_ANOTHER, WRITES, SENDS, RUNS_LONG, LOOKS, WAITS_ELSEWHERE };
 static const struct series {
     const char *name;
     int number, ret; /* of the call, and what it returns when the timer, or a signal, ends it */
@@ -275,6 +275,8 @@ static const struct series {
     {"killed-wakes", POLL, -4, NOTHING, WAKES_ANOTHER, 1100000,
      "in poll, woken by t2/2 in futex, interrupted by 2 signals", 10, 0},
     /* That signal was of use. */
+    {"killed-waits", POLL, -4, WAITS_ELSEWHERE, NOTHING, 3200000,
+     "in poll, woken by t2/2 in futex, interrupted by 1 signal", 10, 0},
     {"killed-writes", FUTEX, -512, WRITES, NOTHING, 3200000,
      "in futex 0x7f0010, woken by t2/2, interrupted by 1 signal", 10, 0},
     {"killed-asks-again", POLL, -4, SENDS, NOTHING, 3200000,
@@ -331,6 +333,12 @@ static int64_t feed_tries(struct lull_model *model, const struct series *way)
         } else if (deeds[i] == WRITES) {
             feed_call(model, t + 2020000, WRITE, 1, 0, 8);
             feed_return(model, t + 2030000, WRITE, 8);
+        } else if (deeds[i] == WAITS_ELSEWHERE) {
+            feed_call(model, t + 2020000, FUTEX, 0x7f9990, 0, 0);
+            feed_switch(model, 0, 0, t + 2021000, 1, 2, 1);
+            feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 2022000, 1, 0);
+            feed_switch(model, 0, 0, t + 2023000, 2, 1, 0);
+            feed_return(model, t + 2030000, FUTEX, 0);
         } else if (deeds[i] == LOOKS) {
             feed_call(model, t + 2020000, CLOCK_GETTIME, 1, 0, 0);
             feed_return(model, t + 2030000, CLOCK_GETTIME, 0);

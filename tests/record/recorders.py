@@ -35,6 +35,30 @@ def why_not(tracer, folder):
     return None if done.returncode == 0 else done.stderr.strip().replace("\n", "; ")
 
 
+def run_each(tap, run):
+    """The test with each tracer that can be used here. The exit status."""
+    for tracer in TRACERS:
+        with tempfile.TemporaryDirectory() as folder:
+            reason = why_not(tracer, folder)
+        if reason:
+            tap.skip(tracer, reason)
+        else:
+            tap.run(tracer, run, tracer)
+    return tap.done()
+
+
+def ask(*command):
+    """What lull prints."""
+    done = subprocess.run([LULL, *command], capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
+    if done.returncode:
+        raise RuntimeError(f"lull {command}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def ask_json(*command):
+    return json.loads(ask(*command))
+
+
 def idle_switches(cpu):
     """How often perf saw the CPU become idle, and leave that."""
     with tempfile.TemporaryDirectory() as folder:

@@ -110,13 +110,6 @@ def sleeper(folder):
     os.killpg(0, signal.SIGKILL)
 
 
-def ask(*command):
-    done = subprocess.run([LULL, *command], capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
-    if done.returncode:
-        raise RuntimeError(f"lull {command}: exit {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)
-
-
 def is_of_folder(found, told):
     return found == told or (told and told.startswith("/") and found and found.endswith(os.path.basename(told)))
 
@@ -124,8 +117,8 @@ def is_of_folder(found, told):
 def check(tracer, out, told):
     busy = [one["tid"] for one in told if one["call"] == "getppid"][0]
     tids = ",".join(str(one["tid"]) for one in told)
-    waits = ask("waits", "--asleep", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]["waits"]
-    opened = ask("syscallstats", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]
+    waits = recorders.ask_json("waits", "--asleep", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]["waits"]
+    opened = recorders.ask_json("syscallstats", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]
     for one in told:
         own = [row for row in waits if row["task"]["tid"] == one["tid"]]
         if one["tid"] == busy:
@@ -136,12 +129,12 @@ def check(tracer, out, told):
             tap.ok(own and is_of_folder(own[0]["object"], one["object"]), f"{tracer}: {one['call']}: of {one['object']}", own)
         since = [row["begin_ns"] for row in opened["open"] if row["process"]["tid"] == one["tid"]]
         tap.ok(since == [None], f"{tracer}: {one['call']}: has not returned, and nobody knows since when", opened["open"])
-        path = ask("critpath", "--json", "--tid", str(one["tid"]), out)
+        path = recorders.ask_json("critpath", "--json", "--tid", str(one["tid"]), out)
         reasons = [step["reason"]["call"] for step in path["segments"] if step.get("reason")]
         tap.ok(reasons == [one["call"]], f"{tracer}: {one['call']}: its path says so", path["segments"])
-    everybody = ask("syscallstats", "--json", "--limit", "0", out)["windows"][0]["tables"]["open"]
+    everybody = recorders.ask_json("syscallstats", "--json", "--limit", "0", out)["windows"][0]["tables"]["open"]
     tap.ok(all(row["begin_ns"] is not None for row in everybody), f"{tracer}: of all tasks, only calls of the recording are listed", everybody)
-    futexes = ask("futex", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]["waiting"]
+    futexes = recorders.ask_json("futex", "--json", "--limit", "0", "--tid", tids, out)["windows"][0]["tables"]["waiting"]
     tap.ok(sorted(row["process"]["tid"] for row in futexes) == sorted(one["tid"] for one in told if one["call"] == "futex"),
            f"{tracer}: futex: threads that wait for each other", futexes)
 
@@ -156,21 +149,10 @@ def run(tracer):
         check(tracer, out, told)
 
 
-def main():
-    for tracer in recorders.TRACERS:
-        with tempfile.TemporaryDirectory() as folder:
-            why_not = recorders.why_not(tracer, folder)
-        if why_not:
-            tap.skip(tracer, why_not)
-        else:
-            tap.run(tracer, run, tracer)
-    return tap.done()
-
-
 if sys.argv[1:2] == ["sleeper"]:
     sleeper(sys.argv[2])
 else:
     from record import recorders
     from tap import Tap
-    LULL, tap = os.environ["LULL"], Tap()
-    sys.exit(main())
+    tap = Tap()
+    sys.exit(recorders.run_each(tap, run))

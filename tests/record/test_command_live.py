@@ -42,8 +42,7 @@ def leave(path):
 
 
 def ask(*options):
-    done = subprocess.run([LULL, "waits", "--json", "--limit", "0", *options], capture_output=True, text=True, check=True, timeout=120)
-    window = json.loads(done.stdout)["windows"][0]
+    window = recorders.ask_json("waits", "--json", "--limit", "0", *options)["windows"][0]
     return {row["task"]["tid"] for row in window["tables"]["waits-by-task"]}, window.get("notes", [])
 
 
@@ -66,21 +65,10 @@ def run(tracer):
         tap.ok(found == {other.pid}, f"{tracer}: one that was asked for", found, notes)
 
 
-def main():
-    for tracer in recorders.TRACERS:
-        with tempfile.TemporaryDirectory() as folder:
-            why_not = recorders.why_not(tracer, folder)
-        if why_not:
-            tap.skip(tracer, why_not)
-        else:
-            tap.run(tracer, run, tracer)
-    return tap.done()
-
-
 if len(sys.argv) == 2:
     leave(sys.argv[1])
 else:
     from record import recorders
     from tap import Tap
-    LULL, tap = os.environ["LULL"], Tap()
-    sys.exit(main())
+    tap = Tap()
+    sys.exit(recorders.run_each(tap, run))

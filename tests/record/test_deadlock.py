@@ -119,11 +119,7 @@ def question(tracer, folder, is_before):
 
 
 def path_of(one, out, *options):
-    done = subprocess.run([LULL, "critpath", "--tid", str(one["tid"]), *options, out], capture_output=True, text=True, encoding="utf-8",
-                          check=False, timeout=120)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return done.stdout
+    return recorders.ask("critpath", "--tid", str(one["tid"]), *options, out)
 
 
 def check(tracer, one, other, out):
@@ -182,21 +178,10 @@ def run(tracer):
         without_holders(tracer, known[0], out)
 
 
-def main():
-    for tracer in recorders.TRACERS:
-        with tempfile.TemporaryDirectory() as folder:
-            why_not = recorders.why_not(tracer, folder)
-        if why_not:
-            tap.skip(tracer, why_not)
-        else:
-            tap.run(tracer, run, tracer)
-    return tap.done()
-
-
 if len(sys.argv) == 3:
     leave(*sys.argv[1:])
 else:
     from record import recorders
     from tap import Tap
-    LULL, tap = os.environ["LULL"], Tap()
-    sys.exit(main())
+    tap = Tap()
+    sys.exit(recorders.run_each(tap, run))

@@ -335,20 +335,13 @@ def leave(path):
 
 # ---- what is said of it ----
 
-def ask(*command):
-    done = subprocess.run([LULL, *command], capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout)
-
-
 def in_waits(out, tid):
-    answer = ask("waits", "--json", "--tid", str(tid), "--limit", "0", out)
+    answer = recorders.ask_json("waits", "--json", "--tid", str(tid), "--limit", "0", out)
     return [(row["call"], row["object"]) for window in answer["windows"] for row in window["tables"]["waits"]]
 
 
 def in_path(out, tid):
-    path = ask("critpath", "--json", "--tid", str(tid), out)
+    path = recorders.ask_json("critpath", "--json", "--tid", str(tid), out)
     return [(part["reason"]["call"], part["reason"]["object"]) for part in (*path["segments"], *path["waits"]) if part.get("reason")]
 
 
@@ -371,17 +364,6 @@ def run(tracer):
                 tap.ok(sorted(set(found)) == sorted(set(wanted)), f"{tracer}: {kind}: {where}", "wanted", wanted, "found", said)
 
 
-def main():
-    for tracer in recorders.TRACERS:
-        with tempfile.TemporaryDirectory() as folder:
-            why_not = recorders.why_not(tracer, folder)
-        if why_not:
-            tap.skip(tracer, why_not)
-        else:
-            tap.run(tracer, run, tracer)
-    return tap.done()
-
-
 if len(sys.argv) == 3:
     be_there_before(sys.argv[1])
 elif len(sys.argv) == 2:
@@ -389,5 +371,5 @@ elif len(sys.argv) == 2:
 else:
     from record import recorders
     from tap import Tap
-    LULL, tap = os.environ["LULL"], Tap()
-    sys.exit(main())
+    tap = Tap()
+    sys.exit(recorders.run_each(tap, run))

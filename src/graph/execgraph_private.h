@@ -113,9 +113,10 @@ struct timeout_note {
 struct open_note {
     int64_t start_ns, end_ns;
     uint32_t task, evidence;
-    uint32_t refused;   /* the call right before, as in struct wait_note */
-    uint32_t holder;    /* task that held the lock it was for; LULL_NONE: not known */
-    bool is_any_thread; /* of the holder's process may release it */
+    uint32_t refused; /* the call right before, as in struct wait_note */
+    uint32_t holder;  /* task that held the lock it was for; LULL_NONE: not known */
+    bool
+        is_open; /* it may end otherwise: by any thread of the holder's process, or by its own time-out */
 };
 
 #define MOST_PAYLOAD ((UINT32_C(1) << 30) - 1)

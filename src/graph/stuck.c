@@ -30,7 +30,7 @@ static void take_holder(struct lull_execgraph *eg, uint32_t host,
     if (found != LULL_MAP_NONE && is_same(eg, &eg->open_waits.items[found], known)) {
         struct open_note *note = &eg->open_waits.items[found];
         note->holder = lull_model_find_tid(eg->model, host, (int32_t)known->holder);
-        note->is_any_thread = known->is_process;
+        note->is_open = known->is_process || known->is_timed;
     }
 }
 
@@ -112,18 +112,18 @@ void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, ui
 {
     uint32_t task = path->n_segments ? path->segments[path->n_segments - 1].task : LULL_NONE;
     const struct open_note *note = task == LULL_NONE ? NULL : note_of(eg, task);
-    bool is_by_any = false;
+    bool is_open = false;
     if (!note || note->evidence != evidence) {
         return;
     }
     path->open_waits = g_new0(struct lull_open_wait, MOST_LISTED);
     while (note && path->n_open_waits < MOST_LISTED) {
-        is_by_any |= note->is_any_thread;
+        is_open |= note->is_open;
         path->open_waits[path->n_open_waits++] = tell(eg, note, path->strings);
         path->is_deadlock |= note->refused != LULL_NONE;
         for (uint32_t i = 0; i < path->n_open_waits; i++) {
             if (path->open_waits[i].task == note->holder) {
-                path->is_deadlock |= !is_by_any;
+                path->is_deadlock |= !is_open;
                 return;
             }
         }

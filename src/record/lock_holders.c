@@ -304,7 +304,7 @@ static void look_at_task(struct looking *looking, const char *folder, int32_t pi
             g_array_append_val(looking->waiters, waiter);
         }
     }
-    lull_open_ends_add(looking->ends, pid, waiter.tid, call.number, waiter.args);
+    lull_open_ends_add(looking->ends, pid, waiter.tid, call.number, call.args);
 }
 
 static void find_waiters(struct looking *looking)

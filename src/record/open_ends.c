@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Who could end a wait that has not ended: /proc/PID/task/TID/children, and /proc/PID/fd, whose links name pipes and say by
- * their mode which end it is (proc_pid_fd(5)). */
+/* Who could end a wait that has not ended: /proc/PID/task/TID/children, and /proc/PID/fd, whose links name pipes and sockets, of
+ * pipes say by their mode which end it is (proc_pid_fd(5)), and which socket is at the other end of which, the kernel
+ * lists (socket_ends.h). */
 #include "record/open_ends.h"
 
 #include <dirent.h>
@@ -10,52 +11,78 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/lock_holders.h"
+#include "record/socket_ends.h"
 
 /* What more processes have the same end of, all use in common: who of them matters is not known. */
 enum { MOST_CANDIDATES = 64 };
 
-enum what { CHILD, READS, WRITES, POLLS };
+enum what { CHILD, READS, WRITES, POLLS, SELECTS, EPOLLS };
 
-/* So many pipes are looked at of a poll(). */
+/* So many files are looked at of a poll(). */
 enum { MOST_POLLED = 8 };
 
 static const struct ending_call {
     long number;
     enum what what;
+    uint8_t timeout; /* of what polls: which argument is it, */
+    bool is_ms;      /* in milliseconds, of which less than 0 are none, or by pointer */
     const char *name;
 } calls[] = {
-    {SYS_wait4, CHILD, "wait4"}, {SYS_waitid, CHILD, "waitid"}, {SYS_read, READS, "read"},
-    {SYS_readv, READS, "readv"}, {SYS_write, WRITES, "write"},  {SYS_writev, WRITES, "writev"},
+    {SYS_wait4, CHILD, 0, false, "wait4"},
+    {SYS_waitid, CHILD, 0, false, "waitid"},
+    {SYS_read, READS, 0, false, "read"},
+    {SYS_readv, READS, 0, false, "readv"},
+    {SYS_recvfrom, READS, 0, false, "recvfrom"},
+    {SYS_recvmsg, READS, 0, false, "recvmsg"},
+    {SYS_write, WRITES, 0, false, "write"},
+    {SYS_writev, WRITES, 0, false, "writev"},
+    {SYS_sendto, WRITES, 0, false, "sendto"},
+    {SYS_sendmsg, WRITES, 0, false, "sendmsg"},
+    {SYS_sendfile, WRITES, 0, false, "sendfile"},
+    {SYS_connect, WRITES, 0, false, "connect"},
 #ifdef SYS_poll
-    {SYS_poll, POLLS, "poll"},
+    {SYS_poll, POLLS, 2, true, "poll"},
+    {SYS_select, SELECTS, 4, false, "select"},
+    {SYS_epoll_wait, EPOLLS, 3, true, "epoll_wait"},
 #endif
-    {SYS_ppoll, POLLS, "ppoll"},
+    {SYS_ppoll, POLLS, 2, false, "ppoll"},
+    {SYS_pselect6, SELECTS, 4, false, "pselect6"},
+    {SYS_epoll_pwait, EPOLLS, 3, true, "epoll_pwait"},
+#ifdef SYS_epoll_pwait2
+    {SYS_epoll_pwait2, EPOLLS, 3, false, "epoll_pwait2"},
+#endif
 };
 
-/* A pipe that it wants to read from, or to write to. */
+/* A pipe that it wants to read from, or to write to, or a socket. */
 struct wanted {
     uint64_t inode;
-    bool is_read;
+    bool is_read, is_socket;
 };
 
 struct waiter {
     int32_t pid, tid;
     const struct ending_call *call;
-    struct wanted pipes[MOST_POLLED];
-    uint32_t n_pipes;
+    int fd; /* of what does not poll */
+    struct wanted files[MOST_POLLED];
+    uint32_t n_files;
+    bool is_timed;      /* it may end by itself */
+    bool is_unknown;    /* it waits for something else as well */
     bool is_own;        /* its own process has another end too */
     GArray *candidates; /* int32_t pids, each once, without its own */
 };
 
-/* An end of a pipe. */
-struct pipe_end {
-    uint64_t inode;
+/* Who has a file, and of a pipe which end. */
+struct file_end {
     int32_t pid;
     bool is_written;
 };
@@ -65,7 +92,8 @@ struct lull_open_ends {
     bool is_blind;      /* it may not see the files of all processes */
     GArray *waiters;    /* struct waiter */
     GHashTable *by_pid; /* pid → GArray of their indices */
-    GHashTable *pipes;  /* inode that somebody waits for → GArray of struct pipe_end */
+    GHashTable *files;  /* key_of() what is looked for → GArray of struct file_end */
+    struct lull_socket_ends *sockets;
 };
 
 static bool is_over(const struct lull_open_ends *ends)
@@ -90,7 +118,8 @@ struct lull_open_ends *lull_open_ends_new(gint64 until_us)
     ends->waiters = g_array_new(FALSE, FALSE, sizeof(struct waiter));
     g_array_set_clear_func(ends->waiters, clear_waiter);
     ends->by_pid = g_hash_table_new_full(NULL, NULL, NULL, unref_array);
-    ends->pipes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, unref_array);
+    ends->files = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, unref_array);
+    ends->sockets = lull_socket_ends_new(until_us);
     return ends;
 }
 
@@ -98,7 +127,8 @@ void lull_open_ends_free(struct lull_open_ends *ends)
 {
     g_array_unref(ends->waiters);
     g_hash_table_unref(ends->by_pid);
-    g_hash_table_unref(ends->pipes);
+    g_hash_table_unref(ends->files);
+    lull_socket_ends_free(ends->sockets);
     g_free(ends);
 }
 
@@ -157,7 +187,13 @@ static void look_for_children(struct waiter *waiter, const uint64_t *args)
     }
 }
 
-/* ---- pipes ---- */
+/* ---- pipes and sockets ---- */
+
+/* Inodes of pipes and of sockets are numbered for themselves. */
+static uint64_t key_of(uint64_t inode, bool is_socket)
+{
+    return inode << 1 | is_socket;
+}
 
 /* After a system call that failed. */
 static bool is_forbidden(void)
@@ -165,49 +201,121 @@ static bool is_forbidden(void)
     return errno == EACCES || errno == EPERM;
 }
 
-/* 0: the link names none, or may not be read. */
-static uint64_t pipe_of(struct lull_open_ends *ends, int folder, const char *name)
+/* False: the link names neither a pipe nor a socket, or may not be read. */
+static bool read_link(struct lull_open_ends *ends, int folder, const char *name,
+                      struct wanted *file)
 {
     char text[64];
-    uint64_t inode;
     const ssize_t n = readlinkat(folder, name, text, sizeof text - 1);
     ends->is_blind |= n < 0 && is_forbidden();
     text[MAX(n, 0)] = '\0';
-    return sscanf(text, "pipe:[%" SCNu64 "]", &inode) == 1 ? inode : 0;
+    file->is_socket = text[0] == 's';
+    return sscanf(text, file->is_socket ? "socket:[%" SCNu64 "]" : "pipe:[%" SCNu64 "]",
+                  &file->inode) == 1;
 }
 
-/* False: it is none. */
-static bool want_pipe(struct lull_open_ends *ends, struct waiter *waiter, int fd, bool is_read)
+static void look_for(struct lull_open_ends *ends, uint64_t key)
+{
+    if (!g_hash_table_contains(ends->files, &key)) {
+        g_hash_table_insert(ends->files, g_memdup2(&key, sizeof key),
+                            g_array_new(FALSE, FALSE, sizeof(struct file_end)));
+    }
+}
+
+static void want_file(struct lull_open_ends *ends, struct waiter *waiter, int fd, bool is_read)
 {
     g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd/%d", waiter->pid, fd);
-    const struct wanted wanted = {pipe_of(ends, AT_FDCWD, path), is_read};
-    if (!wanted.inode) {
-        return false;
+    struct wanted wanted = {.is_read = is_read};
+    if (waiter->n_files == MOST_POLLED || !read_link(ends, AT_FDCWD, path, &wanted)) {
+        waiter->is_unknown = true;
+        return;
     }
-    waiter->pipes[waiter->n_pipes++] = wanted;
-    if (!g_hash_table_contains(ends->pipes, &wanted.inode)) {
-        g_hash_table_insert(ends->pipes, g_memdup2(&wanted.inode, sizeof wanted.inode),
-                            g_array_new(FALSE, FALSE, sizeof(struct pipe_end)));
+    waiter->files[waiter->n_files++] = wanted;
+    if (wanted.is_socket) {
+        lull_socket_ends_want(ends->sockets, waiter->pid, wanted.inode);
+    } else {
+        look_for(ends, key_of(wanted.inode, false));
     }
-    return true;
 }
 
-/* Only of a poll() that nothing but pipes can end: without a time-out, and with nothing else in it. */
-static void look_for_polled(struct lull_open_ends *ends, struct waiter *waiter,
-                            const uint64_t *args)
+/* What a pipe is polled for, it is read or written for; of a socket both may be asked. */
+static void want_polled(struct lull_open_ends *ends, struct waiter *waiter, int fd, uint32_t asked)
+{
+    const bool is_both = (asked & POLLIN) && (asked & POLLOUT);
+    want_file(ends, waiter, fd, asked & POLLIN);
+    waiter->is_unknown |=
+        !(asked & (POLLIN | POLLOUT)) ||
+        (is_both && waiter->n_files > 0 && !waiter->files[waiter->n_files - 1].is_socket);
+}
+
+static void look_at_poll(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
 {
     struct pollfd polled[MOST_POLLED];
-    const bool is_ppoll = waiter->call->number == SYS_ppoll;
-    const bool is_endless = is_ppoll ? args[2] == 0 : (int32_t)args[2] < 0;
     const size_t n = args[1] <= MOST_POLLED ? args[1] : 0;
-    bool are_pipes =
-        n > 0 && is_endless && lull_read_memory(waiter->pid, args[0], polled, n * sizeof *polled);
-    for (size_t i = 0; i < n && are_pipes; i++) {
-        const int asked = polled[i].events & (POLLIN | POLLOUT);
-        are_pipes = polled[i].fd < 0 || (asked && asked != (POLLIN | POLLOUT) &&
-                                         want_pipe(ends, waiter, polled[i].fd, asked == POLLIN));
+    waiter->is_unknown =
+        n == 0 || !lull_read_memory(waiter->pid, args[0], polled, n * sizeof *polled);
+    for (size_t i = 0; i < n && !waiter->is_unknown; i++) {
+        if (polled[i].fd >= 0) {
+            want_polled(ends, waiter, polled[i].fd, (uint32_t)polled[i].events);
+        }
     }
-    waiter->n_pipes = are_pipes ? waiter->n_pipes : 0;
+}
+
+/* The kernel has overwritten nothing of the sets as long as the call goes on. */
+static void look_at_select(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
+{
+    fd_set sets[2] = {0}; /* to read, to write; of exceptions nothing is known */
+    const int n = (int)MIN(args[0], FD_SETSIZE);
+    const size_t size = (size_t)(n + 63) / 64 * 8;
+    for (size_t i = 0; i < G_N_ELEMENTS(sets); i++) {
+        waiter->is_unknown |=
+            args[1 + i] && !lull_read_memory(waiter->pid, args[1 + i], &sets[i], size);
+    }
+    for (int fd = 0; fd < n && !waiter->is_unknown; fd++) {
+        const uint32_t asked =
+            (FD_ISSET(fd, &sets[0]) ? POLLIN : 0) | (FD_ISSET(fd, &sets[1]) ? POLLOUT : 0);
+        if (asked) {
+            want_polled(ends, waiter, fd, asked);
+        }
+    }
+}
+
+/* Its fdinfo has a line for each file: "tfd:        5 events:       19 data: …" (proc_pid_fdinfo(5)). */
+static void look_at_epoll(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
+{
+    g_autofree char *path =
+        g_strdup_printf("/proc/%" PRId32 "/fdinfo/%d", waiter->pid, (int)args[0]);
+    g_autofree char *text = NULL;
+    waiter->is_unknown = !g_file_get_contents(path, &text, NULL, NULL);
+    for (const char *line = text; line && !waiter->is_unknown;) {
+        int fd;
+        uint32_t asked;
+        if (sscanf(line, "tfd: %d events: %" SCNx32, &fd, &asked) == 2) {
+            want_polled(ends, waiter, fd, asked);
+        }
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+}
+
+/* Whether a read or a write has an end by itself (SO_RCVTIMEO). Where the kernel does not say, it may. */
+static bool has_own_end(const struct waiter *waiter)
+{
+    struct timeval most = {0};
+    socklen_t size = sizeof most;
+    const int process = (int)syscall(SYS_pidfd_open, waiter->pid, 0);
+    const int copy = process >= 0 ? (int)syscall(SYS_pidfd_getfd, process, waiter->fd, 0) : -1;
+    const bool is_known =
+        copy >= 0 &&
+        getsockopt(copy, SOL_SOCKET, waiter->call->what == READS ? SO_RCVTIMEO : SO_SNDTIMEO, &most,
+                   &size) == 0;
+    if (copy >= 0) {
+        close(copy);
+    }
+    if (process >= 0) {
+        close(process);
+    }
+    return !is_known || most.tv_sec || most.tv_usec;
 }
 
 /* The first process may forbid even root to look. What it starts has pipes of its own, as a rule. */
@@ -222,11 +330,15 @@ static void look_at_files(struct lull_open_ends *ends, int32_t pid)
     const struct dirent *entry;
     while (files && (entry = readdir(files))) {
         struct stat link;
-        struct pipe_end end = {.inode = pipe_of(ends, dirfd(files), entry->d_name), .pid = pid};
-        GArray *known = end.inode ? g_hash_table_lookup(ends->pipes, &end.inode) : NULL;
+        struct wanted file;
+        if (!read_link(ends, dirfd(files), entry->d_name, &file)) {
+            continue;
+        }
+        const uint64_t key = key_of(file.inode, file.is_socket);
+        GArray *known = g_hash_table_lookup(ends->files, &key);
         if (known && known->len <= 2 * MOST_CANDIDATES &&
             fstatat(dirfd(files), entry->d_name, &link, AT_SYMLINK_NOFOLLOW) == 0) {
-            end.is_written = link.st_mode & S_IWUSR;
+            const struct file_end end = {pid, link.st_mode & S_IWUSR};
             g_array_append_val(known, end);
         }
     }
@@ -236,23 +348,55 @@ static void look_at_files(struct lull_open_ends *ends, int32_t pid)
     ends->is_blind = pid == INIT ? was_blind : ends->is_blind;
 }
 
-static void add_ends(const struct lull_open_ends *ends, struct waiter *waiter,
-                     const struct wanted *wanted)
+static void add_holders(struct lull_open_ends *ends, struct waiter *waiter,
+                        const struct wanted *wanted, uint64_t other)
 {
-    const GArray *known = g_hash_table_lookup(ends->pipes, &wanted->inode);
+    const uint64_t key = key_of(other, wanted->is_socket);
+    const GArray *known = g_hash_table_lookup(ends->files, &key);
     for (guint i = 0; i < known->len; i++) {
-        const struct pipe_end *end = &g_array_index(known, struct pipe_end, i);
-        if (end->is_written == wanted->is_read) {
+        const struct file_end *end = &g_array_index(known, struct file_end, i);
+        if (wanted->is_socket || end->is_written == wanted->is_read) {
             add_candidate(waiter->candidates, waiter->pid, end->pid);
             waiter->is_own |= end->pid == waiter->pid;
         }
     }
 }
 
+/* Calls for each file that is another end of one that somebody waits for. */
+static void each_other(struct lull_open_ends *ends,
+                       void (*take)(struct lull_open_ends *ends, struct waiter *waiter,
+                                    const struct wanted *wanted, uint64_t other))
+{
+    for (guint i = 0; i < ends->waiters->len; i++) {
+        struct waiter *waiter = &g_array_index(ends->waiters, struct waiter, i);
+        for (uint32_t k = 0; k < waiter->n_files && !waiter->is_unknown; k++) {
+            const struct wanted *wanted = &waiter->files[k];
+            const GArray *others =
+                wanted->is_socket ? lull_socket_ends_of(ends->sockets, wanted->inode) : NULL;
+            waiter->is_unknown = wanted->is_socket && !others;
+            for (guint n = 0; others && n < others->len; n++) {
+                take(ends, waiter, wanted, g_array_index(others, uint64_t, n));
+            }
+            if (!wanted->is_socket) {
+                take(ends, waiter, wanted, wanted->inode);
+            }
+        }
+    }
+}
+
+static void look_for_other(struct lull_open_ends *ends, struct waiter *waiter,
+                           const struct wanted *wanted, uint64_t other)
+{
+    (void)waiter;
+    look_for(ends, key_of(other, wanted->is_socket));
+}
+
 static void find_ends(struct lull_open_ends *ends)
 {
+    lull_socket_ends_find(ends->sockets);
+    each_other(ends, look_for_other);
     g_autoptr(GDir) processes =
-        g_hash_table_size(ends->pipes) ? g_dir_open("/proc", 0, NULL) : NULL;
+        g_hash_table_size(ends->files) ? g_dir_open("/proc", 0, NULL) : NULL;
     const char *process;
     while (processes && !is_over(ends) && (process = g_dir_read_name(processes))) {
         guint64 pid;
@@ -260,12 +404,7 @@ static void find_ends(struct lull_open_ends *ends)
             look_at_files(ends, (int32_t)pid);
         }
     }
-    for (guint i = 0; i < ends->waiters->len; i++) {
-        struct waiter *waiter = &g_array_index(ends->waiters, struct waiter, i);
-        for (uint32_t k = 0; k < waiter->n_pipes; k++) {
-            add_ends(ends, waiter, &waiter->pipes[k]);
-        }
-    }
+    each_other(ends, add_holders);
 }
 
 /* ---- for whom ---- */
@@ -280,13 +419,28 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, l
     if (!waiter.call || is_over(ends)) {
         return;
     }
+    const uint64_t timeout = args[waiter.call->timeout];
     waiter.candidates = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    if (waiter.call->what == CHILD) {
+    waiter.fd = (int)args[0];
+    waiter.is_timed =
+        waiter.call->timeout && (waiter.call->is_ms ? (int32_t)timeout >= 0 : timeout != 0);
+    switch (waiter.call->what) {
+    case CHILD:
         look_for_children(&waiter, args);
-    } else if (waiter.call->what == POLLS) {
-        look_for_polled(ends, &waiter, args);
-    } else {
-        want_pipe(ends, &waiter, (int)args[0], waiter.call->what == READS);
+        break;
+    case POLLS:
+        look_at_poll(ends, &waiter, args);
+        break;
+    case SELECTS:
+        look_at_select(ends, &waiter, args);
+        break;
+    case EPOLLS:
+        look_at_epoll(ends, &waiter, args);
+        break;
+    case READS:
+    case WRITES:
+        want_file(ends, &waiter, waiter.fd, waiter.call->what == READS);
+        break;
     }
     GArray *own = g_hash_table_lookup(ends->by_pid, GINT_TO_POINTER(pid));
     if (!own) {
@@ -340,16 +494,20 @@ void lull_open_ends_find(struct lull_open_ends *ends, GArray *found)
     find_ends(ends);
     for (guint i = 0; i < ends->waiters->len && !is_over(ends); i++) {
         const struct waiter *waiter = &g_array_index(ends->waiters, struct waiter, i);
-        const bool is_alone = (waiter->n_pipes == 0 || !ends->is_blind) &&
+        const bool is_alone = !waiter->is_unknown && (waiter->n_files == 0 || !ends->is_blind) &&
                               (!waiter->is_own || lull_has_one_thread(waiter->pid));
         const int32_t holder = is_alone && waiter->candidates->len <= MOST_CANDIDATES
                                    ? choose(ends, waiter->candidates)
                                    : 0;
+        const bool is_of_socket = waiter->n_files == 1 && waiter->files[0].is_socket &&
+                                  waiter->call->what != CHILD && !waiter->call->timeout;
         if (holder > 0) {
-            const struct lull_lock_holder known = {.tid = waiter->tid,
-                                                   .holder = holder,
-                                                   .call = waiter->call->name,
-                                                   .is_process = !lull_has_one_thread(holder)};
+            const struct lull_lock_holder known = {
+                .tid = waiter->tid,
+                .holder = holder,
+                .call = waiter->call->name,
+                .is_process = !lull_has_one_thread(holder),
+                .is_timed = waiter->is_timed || (is_of_socket && has_own_end(waiter))};
             g_array_append_val(found, known);
         }
     }

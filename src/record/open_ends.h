@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for a process now, and for which: for a child to end, or for what has the other end of a pipe. Of a wait that has
- * not ended when a recording does no event says that. */
+/* Who waits for a process now, and for which: for a child to end, or for what has the other end of a pipe or of a socket. Of a
+ * wait that has not ended when a recording does no event says that. */
 #ifndef LULL_RECORD_OPEN_ENDS_H
 #define LULL_RECORD_OPEN_ENDS_H
 
@@ -14,7 +14,7 @@ struct lull_open_ends;
 struct lull_open_ends *lull_open_ends_new(gint64 until_us);
 void lull_open_ends_free(struct lull_open_ends *ends);
 
-/* A thread is in a system call with these arguments, of which three are there; no effect if that waits for neither. */
+/* A thread is in a system call with these six arguments; no effect if that waits for neither. */
 void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, long number,
                         const uint64_t *args);
 

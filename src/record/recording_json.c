@@ -222,6 +222,9 @@ static void add_lock_holders(struct json_object *object, const GArray *holders)
         }
         lull_json_add_number(element, holder->is_process ? "holder_pid" : "holder_tid",
                              holder->holder);
+        if (holder->is_timed) {
+            json_object_object_add(element, "timed", json_object_new_boolean(true));
+        }
         json_object_array_add(list, element);
     }
     json_object_object_add(object, "lock_holders", list);

@@ -9,16 +9,14 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <linux/tcp.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sock_diag.h"
 #include "trigger/process_sockets.h"
 #include "trigger/urgent.h"
 
@@ -68,7 +66,7 @@ static bool fail(GError **error)
 
 int lull_touched_open(GError **error)
 {
-    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    const int fd = lull_sock_diag_open(-1, NULL);
     if (fd < 0) {
         fail(error);
     }
@@ -76,14 +74,6 @@ int lull_touched_open(GError **error)
 }
 
 /* ---- sockets ---- */
-
-static struct in6_addr address_of(uint8_t family, const __be32 words[static 4])
-{
-    struct in6_addr address = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    const bool is_4 = family == AF_INET;
-    memcpy(address.s6_addr + (is_4 ? 12 : 0), words, is_4 ? 4 : 16);
-    return address;
-}
 
 /* Since data came or went. Who still connects waits for just that. */
 static int64_t idle_of(const struct inet_diag_msg *message, size_t size)
@@ -105,73 +95,35 @@ static int64_t idle_of(const struct inet_diag_msg *message, size_t size)
     return INT64_MAX;
 }
 
-static void add_socket(GArray *sockets, const struct nlmsghdr *head)
+static bool add_socket(void *user, const struct nlmsghdr *head)
 {
+    GArray *sockets = user;
     const struct inet_diag_msg *message = NLMSG_DATA(head);
     const size_t size = NLMSG_PAYLOAD(head, 0);
     if (size < sizeof *message || message->idiag_inode == 0 || sockets->len >= MOST_SOCKETS) {
-        return;
+        return true;
     }
     const struct known_socket socket = {
-        .connection = {.local = address_of(message->idiag_family, message->id.idiag_src),
-                       .remote = address_of(message->idiag_family, message->id.idiag_dst),
+        .connection = {.local =
+                           lull_sock_diag_address(message->idiag_family, message->id.idiag_src),
+                       .remote =
+                           lull_sock_diag_address(message->idiag_family, message->id.idiag_dst),
                        .local_port = GUINT16_FROM_BE(message->id.idiag_sport),
                        .remote_port = GUINT16_FROM_BE(message->id.idiag_dport)},
         .inode = message->idiag_inode,
         .idle_ns = idle_of(message, size)};
     g_array_append_val(sockets, socket);
-}
-
-/* All messages of an answer; `is_over` at its end. */
-static bool take_sockets(int fd, GArray *sockets, bool *is_over)
-{
-    static const size_t room = 1 << 16;
-    g_autofree struct nlmsghdr *buffer = g_malloc(room);
-    const ssize_t n = recv(fd, buffer, room, 0);
-    size_t left = n > 0 ? (size_t)n : 0;
-    if (n < 0) {
-        return errno == EINTR;
-    }
-    for (const struct nlmsghdr *head = buffer; NLMSG_OK(head, left);
-         head = NLMSG_NEXT(head, left)) {
-        if (head->nlmsg_type == NLMSG_ERROR) {
-            const struct nlmsgerr *why = NLMSG_DATA(head);
-            errno = NLMSG_PAYLOAD(head, 0) >= (int)sizeof *why ? -why->error : EIO;
-            return false;
-        }
-        if (head->nlmsg_type == NLMSG_DONE) {
-            *is_over = true;
-            return true;
-        }
-        add_socket(sockets, head);
-    }
     return true;
 }
 
 static bool list_sockets(int fd, uint8_t family, uint8_t protocol, GArray *sockets)
 {
-    struct {
-        struct nlmsghdr head;
-        struct inet_diag_req_v2 request;
-    } message = {.head = {.nlmsg_len = sizeof message,
-                          .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                          .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-                 .request = {.sdiag_family = family,
-                             .sdiag_protocol = protocol,
-                             .idiag_states = protocol == IPPROTO_TCP ? TCP_STATES : UDP_STATES,
-                             .idiag_ext = 1 << (INET_DIAG_INFO - 1)}};
-    const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-    if (sendto(fd, &message, sizeof message, 0, (const struct sockaddr *)&kernel, sizeof kernel) <
-        0) {
-        return false;
-    }
-    bool is_over = false;
-    while (!is_over) {
-        if (!take_sockets(fd, sockets, &is_over)) {
-            return false;
-        }
-    }
-    return true;
+    const struct inet_diag_req_v2 request = {.sdiag_family = family,
+                                             .sdiag_protocol = protocol,
+                                             .idiag_states =
+                                                 protocol == IPPROTO_TCP ? TCP_STATES : UDP_STATES,
+                                             .idiag_ext = 1 << (INET_DIAG_INFO - 1)};
+    return lull_sock_diag_list(fd, &request, sizeof request, add_socket, sockets);
 }
 
 /* ---- processes ---- */
@@ -499,12 +451,10 @@ bool lull_touched_is_here(const struct in6_addr *address)
 
 /* ---- network namespaces ---- */
 
-/* In a thread of its own, which never has to come back. */
-static gpointer open_in(gpointer namespace)
+/* As the thread that waits for it. */
+static void hurry(void)
 {
-    lull_urgent_set(0, true); /* as the thread that waits for it */
-    const bool is_there = setns(GPOINTER_TO_INT(namespace), CLONE_NEWNET) == 0;
-    return GINT_TO_POINTER(is_there ? lull_touched_open(NULL) : -1);
+    lull_urgent_set(0, true);
 }
 
 /* The namespace of the process, if that is another one and may be looked at, else -1. Its number is `namespace`, or that of
@@ -525,14 +475,6 @@ static int find_beside(int64_t pid, uint32_t *namespace)
     return is_other ? there : -1;
 }
 
-/* A socket in that namespace; -1 if it may not be entered. */
-static int open_beside(int there)
-{
-    GThread *thread =
-        there >= 0 ? g_thread_try_new("lull-netns", open_in, GINT_TO_POINTER(there), NULL) : NULL;
-    return thread ? GPOINTER_TO_INT(g_thread_join(thread)) : -1;
-}
-
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
                        bool *is_known, GError **error)
 {
@@ -546,7 +488,7 @@ bool lull_touched_find(int socket, const struct lull_touched_question *question,
         lull_urgent_set(0, false); /* who is left has not been talked to */
         g_array_set_size(found, 0);
     }
-    const int beside = open_beside(there);
+    const int beside = there >= 0 ? lull_sock_diag_open(there, hurry) : -1;
     const bool done =
         search_sockets(beside >= 0 ? beside : socket, talks, question, found, is_known, error);
     if (beside >= 0) {

@@ -7,19 +7,25 @@
 import contextlib
 import json
 import os
+import pathlib
 import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+from programs import exchanges
+
 LIFE_S, NAP = 60, 0.2
 # Who waits, in which call, who could end that, and what that is of it.
 CHILD, END = "child", "other end"
+SELECT = "pselect6"  # as glibc calls select()
+POLLS = ("poll", SELECT, "epoll_wait")
 
 
 # ---- what is recorded: each leaves a process, and returns the waits of its path ----
@@ -162,11 +168,11 @@ def communicates(has_time=False):
 
     pid = child(run)
     daemon = int(os.read(told, 20))
-    return [[[pid, "poll", None, None]]] if has_time else [[[pid, "poll", daemon, END], asleep(daemon)]]
+    return [[[pid, "poll", daemon, END], asleep(daemon)]]
 
 
 def communicates_for_a_time():
-    """Its own time-out ends that as well."""
+    """Its own time-out ends that as well, but that is what it waits for."""
     return communicates(has_time=True)
 
 
@@ -207,8 +213,266 @@ def own_thread():
     return [[[pid, "read", None, None]]]
 
 
-KINDS = (pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread)
-DEADLOCKS = (both_full.__name__,)
+# ---- sockets ----
+
+def pairs(listener):
+    """A server that has accepted, and sleeps; what its client shall do is the argument."""
+    def of(work):
+        told, tell = os.pipe()
+        server_socket = listener()
+
+        def serve():
+            with server_socket.accept()[0]:
+                os.write(tell, b".")
+                sleep()
+
+        def ask():
+            with socket.socket(server_socket.family) as client:
+                client.connect(server_socket.getsockname()[:2] if server_socket.family != socket.AF_UNIX else server_socket.getsockname())
+                server_socket.close()
+                work(client)
+
+        server, client = child(serve), child(ask)
+        os.read(told, 1)
+        server_socket.close()
+        return client, server
+    return of
+
+
+def tcp():
+    return socket.create_server(("127.0.0.1", 0))
+
+
+def tcp6():
+    return socket.create_server(("::1", 0), family=socket.AF_INET6)
+
+
+def unix():
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("\0lull-test-%d-%d" % (os.getpid(), time.monotonic_ns()))
+    server.listen()
+    return server
+
+
+def receive(client):
+    client.sendall(b"question")
+    client.recv(1)
+
+
+def receive_file(client):
+    os.read(client.fileno(), 1)
+
+
+def send(client):
+    client.sendall(bytes(1 << 26))
+
+
+def polls(client):
+    poll = select.poll()
+    poll.register(client, select.POLLIN)
+    poll.poll()
+
+
+def polls_for_both(client):
+    poll = select.poll()
+    poll.register(client, select.POLLIN | select.POLLPRI)
+    own = socket.socketpair()
+    poll.register(own[0], select.POLLIN)
+    poll.poll(LIFE_S * 1000)
+
+
+def selects(client):
+    select.select([client], [], [])
+
+
+def epolls(client):
+    epoll = select.epoll()
+    epoll.register(client, select.EPOLLIN | select.EPOLLRDHUP)
+    epoll.poll()
+
+
+def half_closed(client):
+    """As `nc -N` does: it has said all, and waits for the answer."""
+    client.shutdown(socket.SHUT_WR)
+    client.recv(1)
+
+
+def connected():
+    """Every call, over each kind of connection."""
+    for listener in (tcp, tcp6, unix):
+        for call, work in (("recvfrom", receive), ("read", receive_file), ("sendto", send), ("poll", polls), ("poll", polls_for_both),
+                           (SELECT, selects), ("epoll_wait", epolls), ("recvfrom", half_closed)):
+            client, server = pairs(listener)(work)
+            yield [[client, call, server, END], asleep(server)]
+
+
+def of_both_families():
+    """Who listens with IPv6 takes IPv4 too."""
+    for is_accepted in (True, False):
+        server_socket = socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        address = "127.0.0.1", server_socket.getsockname()[1]
+        told, tell = os.pipe()
+
+        def serve():
+            kept = [server_socket.accept()] if is_accepted else []
+            os.write(tell, b".")
+            sleep()
+            del kept
+
+        def ask():
+            server_socket.close()
+            with socket.create_connection(address) as client:
+                client.recv(1)
+
+        server, client = child(serve), child(ask)
+        os.read(told, 1)
+        server_socket.close()
+        yield [[client, "recvfrom", server, END], asleep(server)]
+
+
+def not_accepted():
+    """The kernel has connected it, and the server does something else."""
+    for listener in (tcp, unix):
+        server_socket = listener()
+
+        def ask():
+            with socket.socket(server_socket.family) as client:
+                client.connect(server_socket.getsockname()[:2] if server_socket.family != socket.AF_UNIX else server_socket.getsockname())
+                server_socket.close()
+                receive(client)
+
+        server, client = child(sleep), child(ask)
+        server_socket.close()
+        yield [[client, "recvfrom", server, END], asleep(server)]
+
+
+def no_room():
+    """More have connected than the server takes."""
+    server_socket = socket.socket()
+    server_socket.bind(("127.0.0.1", 0))
+    server_socket.listen(0)
+    address = server_socket.getsockname()
+
+    def ask():
+        server_socket.close()
+        with socket.create_connection(address) as client:
+            client.recv(1)
+
+    server = child(sleep)
+    clients = [child(ask) for _ in range(4)]
+    server_socket.close()
+    time.sleep(NAP)
+    calls = ["recvfrom", "connect"]
+    for client in clients:
+        with open(f"/proc/{client}/syscall", encoding="ascii") as file:
+            call = calls[int(file.read().split()[0]) == 42]
+        yield [[client, call, server, END], asleep(server)]
+
+
+def of_pair():
+    """Each has an end of its own of what both were given."""
+    ends = socket.socketpair()
+
+    def wait(own):
+        ends[1 - own].close()
+        receive_file(ends[own]) if own else sleep()
+
+    sleeper, reader = child(wait, 0), child(wait, 1)
+    for end in ends:
+        end.close()
+    return [[[reader, "read", sleeper, END], asleep(sleeper)]]
+
+
+def both_read(timeout_s=0):
+    """Each waits for what the other says."""
+    def read(own):
+        if timeout_s:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", timeout_s, 0))
+        own.recv(1)
+
+    told, tell = os.pipe()
+    server_socket = tcp()
+
+    def serve():
+        with server_socket.accept()[0] as own:
+            os.write(tell, b".")
+            read(own)
+
+    def ask():
+        with socket.create_connection(server_socket.getsockname()) as own:
+            server_socket.close()
+            read(own)
+
+    server, client = child(serve), child(ask)
+    os.read(told, 1)
+    server_socket.close()
+    return [[[client, "recvfrom", server, END], [server, "recvfrom", client, END]]]
+
+
+def both_read_for_a_time():
+    """Which is no deadlock, as it ends."""
+    return both_read(LIFE_S)
+
+
+def across_namespaces():
+    """The server is behind a veth pair. Who listens on the same address and port in a namespace apart has nothing to do with it."""
+    if "CapEff:\t0000000000000000" in pathlib.Path("/proc/self/status").read_text(encoding="ascii"):
+        return []
+    told, tell = os.pipe()
+    wired, wire = os.pipe()
+
+    def serve():
+        exchanges.unshare_network()
+        os.write(tell, b".")
+        os.read(wired, 1)
+        exchanges.ip("addr", "add", "10.78.0.2/24", "dev", "lull-b")
+        exchanges.ip("link", "set", "lull-b", "up")
+        with socket.create_server(("10.78.0.2", 7009)) as listener:
+            os.write(tell, b".")
+            accepted = listener.accept()
+            sleep()
+            del accepted
+
+    def look_alike():
+        exchanges.unshare_network()
+        exchanges.ip("link", "set", "lo", "up")
+        exchanges.ip("addr", "add", "10.78.0.2/32", "dev", "lo")
+        with socket.create_server(("10.78.0.2", 7009)):
+            os.write(tell, b".")
+            sleep()
+
+    def ask():
+        exchanges.unshare_network()
+        server = child(serve)
+        os.read(told, 1)
+        exchanges.ip("link", "add", "lull-a", "type", "veth", "peer", "name", "lull-b", "netns", str(server))
+        exchanges.ip("addr", "add", "10.78.0.1/24", "dev", "lull-a")
+        exchanges.ip("link", "set", "lull-a", "up")
+        os.write(wire, b".")
+        os.read(told, 1)
+        child(look_alike)
+        os.read(told, 1)
+        with socket.create_connection(("10.78.0.2", 7009)) as client:
+            os.write(tell, b"%d" % server)
+            client.recv(1)
+
+    client = child(ask)
+    time.sleep(1)
+    server = int(os.read(told, 20))
+    return [[[client, "recvfrom", server, END], asleep(server)]]
+
+
+def asks_outside():
+    """Datagrams, and who listens: whoever comes may end that."""
+    datagrams, listening = socket.socket(type=socket.SOCK_DGRAM), tcp()
+    datagrams.bind(("127.0.0.1", 0))
+    datagrams.connect(("127.0.0.1", 9))
+    return [[[child(datagrams.recv, 1), "recvfrom", None, None]], [[child(listening.accept), "accept4", None, None]]]
+
+
+KINDS = (pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread, connected,
+         of_both_families, not_accepted, no_room, of_pair, both_read, both_read_for_a_time, across_namespaces, asks_outside)
+DEADLOCKS = (both_full.__name__, both_read.__name__)
 
 
 def hang():
@@ -234,7 +498,7 @@ def check(tracer, kind, chain, out):
     text = recorders.ask("critpath", "--tid", tid, out)
     first = next(line for line in text.splitlines() if line.startswith(("Deadlock: ", "Not over ")))
     comm = path["query"]["comm"]
-    said = [f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call == "poll" else
+    said = [f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call in POLLS else
             f", whose other end {comm}/{who} has," for _, call, who, what in chain if who]
     tap.ok(all(part in first for part in said) and ("child" in first) == any(CHILD in one for one in chain), f"{tracer}: {kind}: {chain[0][1]}: in words", said, first)
 

@@ -343,6 +343,8 @@ static bool read_lock_holder(const struct reader *reader, struct json_object *ob
     const char *address =
         json_object_object_get_ex(object, "address", &value) ? text_of(value) : NULL;
     holder->is_process = json_object_object_get_ex(object, "holder_pid", NULL);
+    holder->is_timed =
+        json_object_object_get_ex(object, "timed", &value) && json_object_get_boolean(value);
     if (!call) {
         return fail(reader, "lock_holders", "has an entry without the string “call”");
     }

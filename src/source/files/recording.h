@@ -28,6 +28,7 @@ struct lull_recorded_holder {
     const char *call; /* that it waited in */
     uint64_t address; /* of the futex; 0: a lock of a file */
     bool is_process;
+    bool is_timed; /* the call may end by itself */
 };
 
 /* Counted references: the places that were found in it and the session hold one each. */

@@ -93,7 +93,8 @@ struct lull_recording_info {
                          that had something to do; 0: never, or not known */
 };
 
-/** Recordings are numbered from 0 in the order in which their first trace was added. */
+/** Recordings are numbered from 0 in the order of their hosts; those of one host in the order in which their first trace was
+ * added. */
 uint32_t lull_session_recording_count(const struct lull_session *session);
 const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
                                                          uint32_t index);

@@ -53,7 +53,8 @@ const struct lull_verb lull_verb_snapshot = {
     .description =
         "Requests from a running 'lull record --snapshot' that it write what its buffers hold "
         "now, waits until that is done, and prints the directory. The snapshot is a recording "
-        "like any other, with the state of tasks and their files at the moment of the snapshot. "
+        "like any other, with the state of tasks and their files at the moment of the snapshot, and "
+        "for whom each task then waits that sleeps. "
         "LTTng records that state only when the recorder starts, so its snapshots have it only "
         "as long as the buffers reach back to then. The recorder goes on.\n"
         "\n"

@@ -115,8 +115,9 @@ struct open_note {
     uint32_t task, evidence;
     uint32_t refused; /* the call right before, as in struct wait_note */
     uint32_t holder;  /* task that held the lock it was for; LULL_NONE: not known */
-    bool
-        is_open; /* it may end otherwise: by any thread of the holder's process, or by its own time-out */
+    bool is_older;    /* its call started before anybody looked */
+    /* It may end otherwise: by any thread of the holder's process, or by its own time-out. */
+    bool is_open;
 };
 
 #define MOST_PAYLOAD ((UINT32_C(1) << 30) - 1)

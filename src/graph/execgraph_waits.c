@@ -207,13 +207,15 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
     }
     if (!wakeup) {
         lull_map_insert(&eg->open_of, fact->task, (uint32_t)eg->open_waits.count);
-        lull_vec_push(&eg->open_waits,
-                      (struct open_note){.start_ns = fact->start_ns,
-                                         .end_ns = fact->end_ns,
-                                         .task = fact->task,
-                                         .refused = last_wait(eg, fact->task)->refused,
-                                         .evidence = (uint32_t)eg->evidence.count,
-                                         .holder = LULL_NONE});
+        lull_vec_push(
+            &eg->open_waits,
+            (struct open_note){.start_ns = fact->start_ns,
+                               .end_ns = fact->end_ns,
+                               .task = fact->task,
+                               .is_older = fact->call && fact->call->start_ns == INT64_MIN,
+                               .refused = last_wait(eg, fact->task)->refused,
+                               .evidence = (uint32_t)eg->evidence.count,
+                               .holder = LULL_NONE});
     }
     lull_vec_push(&eg->evidence, evidence);
     if (fact->chain != LULL_NONE) {

@@ -34,6 +34,7 @@ struct lull_open_wait {
     int32_t tid;
     const char *comm;
     int64_t start_ns, end_ns;
+    bool is_older; /* it started before start_ns, when nobody looked */
     /* "in futex 0x7f12a0", "in flock of /run/lock"; NULL: in no call that is known. Its parts, or NULL. */
     const char *what, *call, *object;
     /* The call right before failed, as it would never have ended (EDEADLK); or NULL. */

@@ -88,6 +88,7 @@ static struct lull_open_wait tell(const struct lull_execgraph *eg, const struct 
             g_string_chunk_insert_const(strings, lull_model_comm(model, note->task, note->end_ns)),
         .start_ns = note->start_ns,
         .end_ns = note->end_ns,
+        .is_older = note->is_older,
         .refused = note->refused == LULL_NONE ? NULL : lull_model_label(model, note->refused),
         .holder_tid = -1};
     g_autoptr(GString) what = g_string_new(NULL);

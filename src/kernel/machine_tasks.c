@@ -173,6 +173,17 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
     }
 }
 
+/* Since when a task sleeps that is found asleep at t. A snapshot has the state of the machine at its end: who did nothing that it
+ * has, slept since all CPUs are in it. */
+static int64_t asleep_since(const struct machine *machine, const struct task *task, int64_t t)
+{
+    const bool is_unseen = task->public.first_ns > task->public.last_ns;
+    return machine->is_snapshot && is_unseen && machine->all_cpus_ns < t &&
+                   !lost_any_between(machine, machine->all_cpus_ns, t)
+               ? machine->all_cpus_ns
+               : t;
+}
+
 /* A state dump never overrides what events have already reported. */
 void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev)
@@ -202,7 +213,7 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
     }
     int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
     if (ev->status == DUMP_WAIT) {
-        sched_change(model, number, t, LULL_STATE_BLOCKED, cpu, NULL);
+        sched_change(model, number, asleep_since(machine, task, t), LULL_STATE_BLOCKED, cpu, NULL);
     } else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK) {
         sched_change(model, number, t, LULL_STATE_PREEMPTED, cpu, NULL);
     } else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD) {

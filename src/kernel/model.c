@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hosts, tasks and their names. */
+#include <lull/recording.h>
+
 #include "kernel/machine.h"
 #include "source/session/streams.h"
 
@@ -195,6 +197,15 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text)
     return model_label(model, model->scratch->str);
 }
 
+/* Of all that happened: one that is a part may leave out what a task did. */
+static bool is_snapshot(const struct lull_session *session, uint32_t host)
+{
+    uint32_t n;
+    const uint32_t first = lull_session_recordings_of(session, host, &n);
+    const struct lull_recording_info *info = n == 1 ? lull_session_recording(session, first) : NULL;
+    return info && info->is_snapshot && !info->is_filtered;
+}
+
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
@@ -207,10 +218,12 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->end_ns = INT64_MAX;
         machine->newest_task = LULL_NONE;
         machine->redump_ns = machine->stopped_ns = INT64_MIN;
+        machine->all_cpus_ns = INT64_MAX;
         machine->arch = calls_arch(model, machine->host);
         machine->architecture = calls_architecture(model, machine->host);
         if (model->session) {
             learn_habits(model->session, machine);
+            machine->is_snapshot = is_snapshot(model->session, machine->host);
         }
         machine->has_softirqs =
             !model->session ||
@@ -240,6 +253,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
     added->unsure_ns = INT64_MIN;
     added->thread_irq = -1;
     lost_find_recorded(model, machine, cpu);
+    machine->all_cpus_ns = machine->last_ns;
     added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
     added->frequency_khz = -1;
     for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {

@@ -213,14 +213,17 @@ struct machine {
     bool has_signals;         /* signal_generate was seen */
     bool has_softirqs;        /* the host's traces record when softirqs run */
     bool has_switches;        /* and who runs; else a number of a namespace must do */
+    bool is_snapshot;         /* of all tasks, with the state of its end; and nothing else */
     bool is_dumped;           /* the start of a state dump was recorded */
     bool reports_current;     /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns;             /* its last event so far, INT64_MIN: none */
-    int64_t end_ns;              /* of its recording; INT64_MAX: not known */
+    int64_t last_ns; /* its last event so far, INT64_MIN: none */
+    int64_t end_ns;  /* of its recording; INT64_MAX: not known */
+    int64_t
+        all_cpus_ns; /* since when all CPUs are recorded of which anything is; INT64_MAX: of none */
     int64_t stopped_ns;          /* when that stopped, to start again later; INT64_MIN: never */
     int64_t redump_ns;           /* start of a state dump that is not the first; INT64_MIN: none */
     uint32_t newest_task;        /* LULL_NONE: none */

@@ -217,25 +217,35 @@ static void keep_packet(void *user, const struct lull_names_packet *packet)
     keep_bytes(recorder->kept_packets, packet, sizeof *packet);
 }
 
-static void put_kept(struct lull_state_trace *trace, const GByteArray *kept, int64_t from_ns)
+/* Of what was kept, what belongs to a snapshot: all else would make it longer than it is. */
+struct span {
+    int64_t start_ns, end_ns; /* both are part of it */
+};
+
+static bool is_within(struct span span, uint64_t time_ns)
+{
+    return (int64_t)time_ns >= span.start_ns && (int64_t)time_ns <= span.end_ns;
+}
+
+static void put_kept(struct lull_state_trace *trace, const GByteArray *kept, struct span span)
 {
     struct lull_names_record record;
     for (guint at = 0; kept && at < kept->len;) {
         memcpy(&record, kept->data + at, HEAD);
         memcpy(record.text, kept->data + at + HEAD, record.length);
-        if ((int64_t)record.time_ns >= from_ns) {
+        if (is_within(span, record.time_ns)) {
             put(trace, &record);
         }
         at += (guint)(HEAD + record.length);
     }
 }
 
-static void choose_packets(GArray *chosen, const GByteArray *kept, int64_t from_ns)
+static void choose_packets(GArray *chosen, const GByteArray *kept, struct span span)
 {
     struct lull_names_packet packet;
     for (guint at = 0; kept && at + sizeof packet <= kept->len; at += sizeof packet) {
         memcpy(&packet, kept->data + at, sizeof packet);
-        if ((int64_t)packet.time_ns >= from_ns) {
+        if (is_within(span, packet.time_ns)) {
             g_array_append_val(chosen, packet);
         }
     }
@@ -249,11 +259,11 @@ static gint by_time(gconstpointer a, gconstpointer b)
 
 /* Those of two CPUs may have changed places, and each has to come before what the tracer saw of it. */
 static void put_kept_packets(struct lull_state_trace *trace, GByteArray *const kept[static 2],
-                             int64_t from_ns)
+                             struct span span)
 {
     g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(struct lull_names_packet));
-    choose_packets(chosen, kept[1], from_ns);
-    choose_packets(chosen, kept[0], from_ns);
+    choose_packets(chosen, kept[1], span);
+    choose_packets(chosen, kept[0], span);
     g_array_sort(chosen, by_time);
     for (guint i = 0; i < chosen->len; i++) {
         put_packet(trace, &g_array_index(chosen, struct lull_names_packet, i));
@@ -292,13 +302,14 @@ bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull
     }
     lull_recorder_take_names(recorder);
     struct lull_state_trace *names = beside(recorder, state, "names", error);
-    /* Older ones would make the recording longer than it is. */
-    const int64_t from_ns = recorder->recording.result.start_ns - recorder->request.epoch_offset_ns;
+    const int64_t offset_ns = recorder->request.epoch_offset_ns;
+    const struct span span = {recorder->recording.result.start_ns - offset_ns,
+                              recorder->recording.end_ns - offset_ns};
     if (!names) {
         return false;
     }
-    put_kept(names, recorder->kept_names[1], from_ns);
-    put_kept(names, recorder->kept_names[0], from_ns);
+    put_kept(names, recorder->kept_names[1], span);
+    put_kept(names, recorder->kept_names[0], span);
     recorder->recording.lost_names = lull_names_lost(recorder->names);
     if (!lull_state_trace_close(names, error)) {
         return false;
@@ -308,7 +319,7 @@ bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull
     if (!packets) {
         return !recorder->question.wants_headers;
     }
-    put_kept_packets(packets, recorder->kept_packets, from_ns);
+    put_kept_packets(packets, recorder->kept_packets, span);
     return lull_state_trace_close(packets, error);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The flight recorder: the tracer keeps what came last in its buffers, and this writes it on
  * request, as a recording like any other. */
+#include "record/lock_holders.h"
 #include "record/recorder_private.h"
 
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
@@ -97,7 +98,10 @@ void lull_recorder_requested(struct lull_recorder *recorder, bool is_signal)
         return;
     }
     recorder->recording.ended_by = LULL_RECORDING_ENDED_BY_SNAPSHOT;
+    /* Something hangs, perhaps. Before the end: what still waits then has waited when this was looked for. */
+    recorder->lock_holders = lull_lock_holders_read();
     const bool done = write_snapshot(recorder, request.output, &error);
+    g_clear_pointer(&recorder->lock_holders, g_array_unref);
     if (!done) {
         report_failure(recorder, error);
     }

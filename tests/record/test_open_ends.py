@@ -501,17 +501,65 @@ def check(tracer, kind, chain, out):
     said = [f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call in POLLS else
             f", whose other end {comm}/{who} has," for _, call, who, what in chain if who]
     tap.ok(all(part in first for part in said) and ("child" in first) == any(CHILD in one for one in chain), f"{tracer}: {kind}: {chain[0][1]}: in words", said, first)
+    return path
+
+
+@contextlib.contextmanager
+def hanging(*of_program):
+    """What the program says that it waits for, while it does."""
+    with subprocess.Popen([*of_program, sys.executable, __file__, "hang"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        yield [json.loads(line) for line in iter(program.stdout.readline, "\n")]
+        program.stdin.close()
 
 
 def question(tracer, folder, of_program=(), of_recorder=()):
     """What the program says that it waits for, and the recording; each with what it is started by."""
-    with subprocess.Popen([*of_program, sys.executable, __file__, "hang"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
-        known = [json.loads(line) for line in iter(program.stdout.readline, "\n")]
+    with hanging(*of_program) as known:
         out = os.path.join(folder, "recording")
         subprocess.run([*of_recorder, recorders.LULL, "record", "--tracer", tracer, "-o", out, "--", "sleep", "0.3"], check=True, capture_output=True,
                        timeout=120, stdin=subprocess.DEVNULL)
-        program.stdin.close()
     return known, out
+
+
+# Runs now and then, which is in the buffers, before it sleeps: no longer than since what it writes. Then as the recorder keeps it.
+LATE = "import time\nfor _ in range(5): time.sleep(0.1)\nprint(time.clock_gettime_ns(time.CLOCK_REALTIME), flush=True)\ntime.sleep(60)"
+BUFFERED_S = 1.5
+
+
+def snapshot(tracer, folder):
+    """A flight recorder that starts when all hang, and is asked after a while. Also a process that slept later, and when."""
+    out = os.path.join(folder, "snapshot")
+    with hanging() as known, \
+         subprocess.Popen([recorders.LULL, "record", "--snapshot", "--tracer", tracer], cwd=folder, stdin=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        for line in recorder.stderr:
+            if "keeping the latest" in line:
+                break
+        with subprocess.Popen([sys.executable, "-c", LATE], stdout=subprocess.PIPE, text=True) as late:
+            time.sleep(BUFFERED_S)
+            subprocess.run([recorders.LULL, "snapshot", "--recorder", str(recorder.pid), "-o", out], check=True, capture_output=True, timeout=120)
+            slept_ns = int(late.stdout.readline())
+            late.kill()
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate()
+    return known, out, late.pid, slept_ns
+
+
+def check_snapshot(tracer):
+    """The buffers have no event of who hangs."""
+    with tempfile.TemporaryDirectory() as folder:
+        known, out, late, slept_ns = snapshot(tracer, folder)
+        with open(os.path.join(out, "recording.json"), encoding="utf-8") as file:
+            start_ns = json.load(file)["begin_ns"]
+        for kind, chain in known:
+            path = check(f"{tracer}: snapshot", kind, chain, out)
+            waits = path["open_waits"]
+            length_s = [(wait["end_ns"] - wait["begin_ns"]) / 1e9 for wait in waits]
+            tap.ok(all(wait["older"] and wait["begin_ns"] >= start_ns for wait in waits) and min(length_s) > 0.6 * BUFFERED_S,
+                   f"{tracer}: snapshot: {kind}: {chain[0][1]}: since before the buffers start", start_ns, waits)
+        wait = recorders.ask_json("critpath", "--json", "--tid", str(late), out)["open_waits"][0]
+        tap.ok(wait["call"] == "clock_nanosleep" and not wait["older"] and 0 <= wait["begin_ns"] - slept_ns < 50e6,
+               f"{tracer}: snapshot: who ran meanwhile sleeps since then", slept_ns, wait)
 
 
 def check_blind(tracer):
@@ -528,6 +576,7 @@ def check_blind(tracer):
 
 
 def run(tracer):
+    check_snapshot(tracer)
     if shutil.which("setpriv"):
         check_blind(tracer)
     with tempfile.TemporaryDirectory() as folder:

@@ -592,7 +592,7 @@ struct lull_state_trace *lull_state_start_at(const struct lull_state_files *file
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     if (trace) {
         lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
-        put_state(trace, false);
+        put_state(trace, true);
     }
     return trace;
 }

@@ -28,7 +28,7 @@ struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
  * names of containers it always adds. What there is no room for is left out. */
 bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error);
 
-/* As lull_state_start(), for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
+/* As lull_state_start() with calls, for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
  * which the tracer has recorded next to nothing. Taken while it records, a state would push older
  * events out of its buffers; later times would make the recording longer than it is. */
 struct lull_state_trace *lull_state_start_at(const struct lull_state_files *files,

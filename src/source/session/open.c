@@ -6,6 +6,7 @@
 #include "source/session/file_kinds.h"
 #include "source/session/search.h"
 #include "source/session/private.h"
+#include "base/search.h"
 #include "source/session/streams.h"
 
 void lull_session_trace_free(gpointer data)
@@ -176,11 +177,15 @@ static void adopt_events(struct session_trace *trace, const struct lull_recordin
 static void note_recording(struct lull_session *session, struct lull_recording_file *recording,
                            uint32_t host)
 {
-    if (g_ptr_array_find(session->recordings, recording, NULL)) {
-        return;
+    uint32_t n;
+    const uint32_t first = lull_session_recordings_of(session, host, &n);
+    for (uint32_t i = first; i < first + n; i++) {
+        if (session->recordings->pdata[i] == recording) {
+            return;
+        }
     }
     recording->info.host = host;
-    g_ptr_array_add(session->recordings, lull_recording_ref(recording));
+    g_ptr_array_insert(session->recordings, (int)(first + n), lull_recording_ref(recording));
 }
 
 static bool add_trace(struct lull_session *session, GPtrArray *locations, const char *root,
@@ -536,6 +541,15 @@ const struct lull_recording_info *lull_session_recording(const struct lull_sessi
                                                          uint32_t index)
 {
     return &lull_session_recording_file(session, index)->info;
+}
+
+uint32_t lull_session_recordings_of(const struct lull_session *session, uint32_t host, uint32_t *n)
+{
+    const uint32_t count = session->recordings->len;
+    const uint32_t first =
+        LULL_LOWER_BOUND(i, count, lull_session_recording(session, i)->host < host);
+    *n = LULL_LOWER_BOUND(i, count, lull_session_recording(session, i)->host <= host) - first;
+    return first;
 }
 
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,

@@ -104,6 +104,9 @@ void lull_session_each_declared_class(const struct lull_session *session,
                                                     const struct lull_event_class *event_class),
                                       void *user);
 
+/* The first recording of a host, and how many there are, one after the other. */
+uint32_t lull_session_recordings_of(const struct lull_session *session, uint32_t host, uint32_t *n);
+
 /* What lull_session_recording() was read from; index as there. Borrowed. */
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
                                                         uint32_t index);

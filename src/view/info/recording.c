@@ -175,11 +175,10 @@ static void add_pressure(GString *text, const struct lull_recording_info *record
 char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii)
 {
     GString *text = g_string_new(NULL);
-    for (uint32_t i = 0; i < lull_session_recording_count(info->session); i++) {
+    uint32_t n;
+    const uint32_t first = lull_session_recordings_of(info->session, host, &n);
+    for (uint32_t i = first; i < first + n; i++) {
         const struct lull_recording_info *recording = lull_session_recording(info->session, i);
-        if (recording->host != host) {
-            continue;
-        }
         g_autofree char *path = lull_clean_text(recording->path, ascii);
         add_field(text, "recording", path);
         if (recording->command) {

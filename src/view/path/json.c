@@ -280,6 +280,7 @@ static void write_open_waits(struct lull_out *out, const struct lull_path *path)
         lull_json_add_text(object, "comm", wait->comm);
         lull_json_add_number(object, "begin_ns", wait->start_ns);
         lull_json_add_number(object, "end_ns", wait->end_ns);
+        json_object_object_add(object, "older", json_object_new_boolean(wait->is_older));
         lull_json_add_text(object, "call", wait->call);
         lull_json_add_text(object, "object", wait->object);
         lull_json_add_text(object, "refused", wait->refused);

@@ -38,7 +38,8 @@ static void append_open_wait(const struct text_view *view, const struct lull_ope
         lull_task_append(out, wait->holder_comm, wait->holder_tid, ascii);
         g_string_append_printf(out, "%s%s", wait->role->after, *wait->role->after ? "," : "");
     }
-    g_string_append_printf(out, " since %s (%s)", since, so_far);
+    g_string_append_printf(out, wait->is_older ? " since before %s (%s)" : " since %s (%s)", since,
+                           so_far);
     if (wait->refused) {
         g_string_append_printf(out, ", after %s failed as it would never have ended (EDEADLK)",
                                wait->refused);

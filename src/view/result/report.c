@@ -62,11 +62,11 @@ static void add_host(struct lull_result_report *report, const struct lull_sessio
             tracer = trace->tracer;
         }
     }
-    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+    uint32_t n_recordings;
+    const uint32_t first = lull_session_recordings_of(session, host, &n_recordings);
+    for (uint32_t i = first; i < first + n_recordings; i++) {
         const struct lull_recording_info *recording = lull_session_recording(session, i);
-        if (recording->host == host && recording->tracer[0]) {
-            tracer = recording->tracer;
-        }
+        tracer = recording->tracer[0] ? recording->tracer : tracer;
     }
     add_line(report, "Host",
              g_strdup_printf("%s%s%s%s%s%s", lull_session_host(session, host)->name,

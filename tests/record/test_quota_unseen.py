@@ -20,13 +20,14 @@ FIRST_NAMESPACE = "cgroup:[4026531835]"  # PROC_CGROUP_INIT_INO of include/linux
 ROOT = next((path for path in (f"{GROUPS}/cpu", f"{GROUPS}/cpu,cpuacct") if os.path.isdir(path)), GROUPS)
 BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
 GAPS = """import sys, time
-first = before = time.monotonic_ns()
+clock_ns, first = time.time_ns(), time.monotonic_ns()
+before = first
 gaps = 0
 while before < first + 2300000000:
     now = time.monotonic_ns()
     gaps += now - before if now > before + 10000000 else 0
     before = now
-open(sys.argv[1], "w").write(str(gaps))
+open(sys.argv[1], "w").write(f"{gaps} {clock_ns}")
 """
 # The program enters the group by a descriptor, as the recorder sees no groups any more.
 HIDDEN = 'exec 9> "$1"; umount -l "$2"; shift 2; exec "$@"'
@@ -125,12 +126,13 @@ def kept_from_running(folder, *way):
     with tempfile.TemporaryDirectory(dir=folder) as own:
         told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--", *way, sys.executable, "-c", GAPS, f"{own}/gaps")
         with open(f"{own}/gaps", encoding="ascii") as file:
-            known_ns = int(file.read())
+            known_ns, start_ns = map(int, file.read().split())
         path = json.loads(subprocess.run([LULL, "critpath", "--json", "--full", "--tid", str(told["pid"]), f"{own}/recording"], capture_output=True,
                                          check=True, timeout=120).stdout)
-    steps = [step for step in path["segments"] if step["cause"] == "throttled"]
-    said_ns, kept_ns = (sum(step["end_ns"] - step["begin_ns"] for step in some)
-                        for some in (steps, [step for step in path["segments"] if step["state"] == "preempted"]))
+    segments = [step for step in path["segments"] if step["end_ns"] > start_ns]  # what Python needs to start, it does not know
+    steps = [step for step in segments if step["cause"] == "throttled"]
+    said_ns, kept_ns = (sum(step["end_ns"] - max(step["begin_ns"], start_ns) for step in some)
+                        for some in (steps, [step for step in segments if step["state"] == "preempted"]))
     return said_ns, kept_ns, known_ns, {step["detail"] for step in steps}
 
 

@@ -27,7 +27,7 @@ while before < first + 2300000000:
     now = time.monotonic_ns()
     gaps += now - before if now > before + 10000000 else 0
     before = now
-open(sys.argv[1], "w").write(f"{gaps} {clock_ns}")
+open(sys.argv[1], "w").write(f"{gaps} {clock_ns} {clock_ns + before - first}")
 """
 # The program enters the group by a descriptor, as the recorder sees no groups any more.
 HIDDEN = 'exec 9> "$1"; umount -l "$2"; shift 2; exec "$@"'
@@ -126,13 +126,13 @@ def kept_from_running(folder, *way):
     with tempfile.TemporaryDirectory(dir=folder) as own:
         told = record(own, LULL, "record", "--tracer", "ftrace", "-o", f"{own}/recording", "--", *way, sys.executable, "-c", GAPS, f"{own}/gaps")
         with open(f"{own}/gaps", encoding="ascii") as file:
-            known_ns, start_ns = map(int, file.read().split())
+            known_ns, *span = map(int, file.read().split())
         path = json.loads(subprocess.run([LULL, "critpath", "--json", "--full", "--tid", str(told["pid"]), f"{own}/recording"], capture_output=True,
                                          check=True, timeout=120).stdout)
-    segments = [step for step in path["segments"] if step["end_ns"] > start_ns]  # what Python needs to start, it does not know
-    steps = [step for step in segments if step["cause"] == "throttled"]
-    said_ns, kept_ns = (sum(step["end_ns"] - max(step["begin_ns"], start_ns) for step in some)
-                        for some in (steps, [step for step in segments if step["state"] == "preempted"]))
+    steps = [step for step in path["segments"] if step["cause"] == "throttled"]
+    # What Python needs to start and to end, the program does not know.
+    said_ns, kept_ns = (sum(max(0, min(step["end_ns"], span[1]) - max(step["begin_ns"], span[0])) for step in some)
+                        for some in (steps, [step for step in path["segments"] if step["state"] == "preempted"]))
     return said_ns, kept_ns, known_ns, {step["detail"] for step in steps}
 
 

@@ -94,12 +94,14 @@ static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *
 }
 
 /* A task did, by raising the softirq, what ended the wait. A timer or a disk says more than who ran when it
- * was done. */
-static bool is_raised_by_other(const struct lull_state_fact *fact)
+ * was done, but for a disk that is a file. */
+static bool is_raised_by_other(const struct lull_execgraph *eg, const struct lull_state_fact *fact)
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
     return wakeup->raiser != LULL_NONE && wakeup->raiser != fact->task &&
-           (wakeup->cause == LULL_CAUSE_NETWORK || wakeup->cause == LULL_CAUSE_IRQ);
+           (wakeup->cause == LULL_CAUSE_NETWORK || wakeup->cause == LULL_CAUSE_IRQ ||
+            (wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE &&
+             lull_block_is_of_file(lull_model_request(eg->model, wakeup->request))));
 }
 
 /* The link into that point comes from that packet. What was passed on had come to its line before. */
@@ -155,7 +157,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
         link_through(eg, sent, fact->task, fact->end_ns);
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         link_cause(eg, fact, wakeup->task, wakeup->time_ns, evidence);
-    } else if (is_raised_by_other(fact)) {
+    } else if (is_raised_by_other(eg, fact)) {
         lull_graph_link_bounded(eg->graph, wakeup->raiser, wakeup->raise_ns, fact->task,
                                 fact->end_ns, wakeup->cause, evidence);
         wait_since(eg, fact, evidence);

@@ -19,7 +19,7 @@ struct lull_wakeup {
                           was not recorded (complete_ns is INT64_MIN), or LULL_NONE */
     uint32_t label;   /* name of the interrupt it happened in (lull_model_label), or LULL_NONE */
     /* It happened in a softirq of which is known who raised it: a task, or an interrupt, by its label;
-     * else LULL_NONE. */
+     * else LULL_NONE. If the request was of a file, also who read or wrote that. */
     uint32_t raiser, raiser_label;
     int64_t raise_ns; /* when, if there is a raiser */
     uint8_t cause;    /* enum lull_cause */
@@ -253,6 +253,13 @@ struct lull_block_request {
     int64_t issue_ns;    /* INT64_MIN: not seen */
     int64_t complete_ns; /* INT64_MIN: not yet */
 };
+
+/* Whether its device is a file (loop(4)): a kernel thread reads or writes that. */
+static inline bool lull_block_is_of_file(const struct lull_block_request *request)
+{
+    enum { LOOP_MAJOR = 7 };
+    return request->dev >> 20 == LOOP_MAJOR;
+}
 
 /* A request was inserted into a queue, issued to the device (once more if the device did not take
  * it), or is complete, that is, all its sectors are. Flushes have no sectors. A completion of which

@@ -609,6 +609,29 @@ static bool may_be_interrupted(const struct lull_model *model, const struct cpu 
     return call == LULL_NONE || model->calls.items[call].start_ns < cpu->unsure_ns;
 }
 
+/* Of a kernel thread that serves loop devices; before Linux 5.14 each device had its own. */
+static bool may_serve(const struct lull_model *model, uint32_t task)
+{
+    const char *comm = task == LULL_NONE ? "" : lull_model_comm(model, task, INT64_MAX);
+    return g_str_has_prefix(comm, "kworker/") || g_str_has_prefix(comm, "loop");
+}
+
+void irq_name_server(const struct lull_model *model, const struct cpu *cpu, int64_t t,
+                     struct lull_wakeup *wakeup)
+{
+    if (wakeup->cause != LULL_CAUSE_DISK || wakeup->request == LULL_NONE ||
+        !lull_block_is_of_file(&model->requests.items[wakeup->request])) {
+        return;
+    }
+    if (may_serve(model, cpu->task)) {
+        wakeup->raiser = cpu->task;
+        wakeup->raise_ns = t;
+    } else if (may_serve(model, cpu->softirqs_for)) {
+        wakeup->raiser = cpu->softirqs_for;
+        wakeup->raise_ns = cpu->softirqs_for_ns;
+    }
+}
+
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_thread thread, enum irq_context context,
                   struct lull_wakeup *wakeup)

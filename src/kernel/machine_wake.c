@@ -42,6 +42,11 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
     struct cpu *cpu = model_cpu_at(machine, c);
     const enum irq_thread thread = irq_thread_of(model, cpu, c, task, context);
+    if (G_UNLIKELY(thread == IRQ_SOFTIRQS_THREAD)) {
+        const bool is_by_task = context != IRQ_HARD && context != IRQ_SOFT;
+        cpu->softirqs_for = is_by_task ? cpu->task : LULL_NONE;
+        cpu->softirqs_for_ns = t;
+    }
     note_waking(model, cpu, t, task, id,
                 thread || irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT);
     if (id == LULL_EVENT_sched_wakeup_new) {
@@ -59,6 +64,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
     irq_classify(model, machine, cpu, task, thread, context, &wakeup);
+    irq_name_server(model, cpu, t, &wakeup);
     if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     }

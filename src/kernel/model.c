@@ -249,7 +249,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
     memset(added, 0, sizeof *added);
     added->passed[0].number = added->passed[1].number = LULL_NONE;
     added->task = added->idle = added->kernel = added->last_request = added->last_packet =
-        added->device = added->switch_stream = added->lost_stream = LULL_NONE;
+        added->device = added->softirqs_for = added->switch_stream = added->lost_stream = LULL_NONE;
     added->unsure_ns = INT64_MIN;
     added->thread_irq = -1;
     lost_find_recorded(model, machine, cpu);

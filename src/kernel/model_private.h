@@ -76,7 +76,10 @@ struct cpu {
     int64_t
         unsure_ns; /* end of a loss since the last switch: it may be in an interrupt that started there; INT64_MIN: none */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not reported */
-    int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
+    int64_t
+        softirqs_for_ns; /* when the task `softirqs_for` woke the thread of softirqs; NONE: an interrupt did */
+    uint32_t softirqs_for;
+    int64_t raised_ns[LULL_SOFTIRQS]; /* softirqs that wait to run; INT64_MIN: not raised */
     struct raiser raisers[LULL_SOFTIRQS];
     uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel; /* its kernel context, likewise */

@@ -673,6 +673,32 @@ def fuse(watch, folder):
     stamp.of(watch)
 
 
+def loop_device(watch, folder):
+    """A disk that is a file, of a file system that another program provides."""
+    if not os.path.exists('/dev/fuse') or not shutil.which('losetup'):
+        raise stage.Skip('there is no /dev/fuse, or no losetup')
+    stamp = stage.Stamp()
+    far = SlowFile(folder, stamp)
+    server = stage.child('wl-server', far.serve)
+    disk = None
+    try:
+        made = subprocess.run(['losetup', '--find', '--show', '--read-only', os.path.join(far.folder, b'file')], capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise stage.Skip(f'losetup: {made.stderr.strip()}')
+        disk = made.stdout.strip()
+        handle = os.open(disk, os.O_RDONLY)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+        with watch.asked():
+            os.pread(handle, 4096, 8192)
+        os.close(handle)
+    finally:
+        if disk:
+            subprocess.run(['losetup', '--detach', disk], check=False)
+        stage.end(server)
+        far.end()
+    stamp.of(watch)
+
+
 def far_file(watch, folder):
     """Which file system is slow, when all that is asked is what a file is."""
     if not os.path.exists('/dev/fuse'):
@@ -816,7 +842,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -101,6 +101,7 @@ TABLE = {
     'frozen': Workload('small.py', f'wl-freezer: {SLEEPS}.* waited for by wl-asker, which was frozen', amount=('wl-freezer', 'blocked', 'timer')),
     'terminal': Workload('small.py', f'wl-typist: {SLEEPS}.* waited for by kworker', amount=('wl-typist', 'blocked', 'timer')),
     'fuse': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in a page fault', amount=('wl-server', 'blocked', 'timer')),
+    'loop_device': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by kworker', amount=('wl-server', 'blocked', 'timer')),
     'select_nothing': Workload('small.py', r'wl-asker: blocked on a timer in p?select6?$', r'wl-asker: blocked on a timer in poll$', amount=('wl-asker', 'blocked', 'timer')),
     'rwlock_writer': lock('futex'),
     'rwlock_reader': lock('futex'),

@@ -82,6 +82,10 @@ void names_peer(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_statedump_peer *ev);
 void names_poll(struct lull_model *model, struct machine *machine,
                 const struct lull_ev_call_poll *ev);
+/* The state of the machine says what a call asks for, while its task sleeps in it: what becomes ready counts instead, if that is
+ * said later. */
+void names_polled(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_poll *ev);
 void names_epoll(struct lull_model *model, struct machine *machine,
                  const struct lull_ev_call_epoll *ev);
 void names_pair(struct lull_model *model, struct machine *machine,

@@ -136,7 +136,7 @@ static inline __attribute__((always_inline)) struct call *start_call(struct lull
     call->task = task;
     call->taken_ns = INT64_MIN;
     call->file = call->to_file = call->watched = call->given = call->cut = LULL_NONE;
-    call->has_blocked = false;
+    call->has_blocked = call->is_asking = false;
     call->polled.n = 0;
     if (call->path->len) {
         g_string_truncate(call->path, 0);

@@ -173,7 +173,22 @@ void names_poll(struct lull_model *model, struct machine *machine,
 {
     struct call *call = call_of(model, machine, ev->tid);
     if (call && call->has_blocked && call->name.kind->effect == CALL_POLL) {
+        call->polled.n = call->is_asking ? 0 : call->polled.n;
+        call->is_asking = false;
         polled_add(call, ev->fd);
+    }
+}
+
+void names_polled(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_poll *ev)
+{
+    struct call *call = call_of(model, machine, ev->tid);
+    /* A snapshot has the state of shortly after its end: the call that its events know may be over. */
+    if (call && call->has_blocked && call->name.kind->effect == CALL_POLL &&
+        (!machine->is_snapshot || call->start_ns == INT64_MIN)) {
+        call->is_asking = true;
+        polled_add(call, ev->fd);
+        call->given = polled_label(model, call);
     }
 }
 

@@ -178,6 +178,7 @@ struct call {
     uint8_t reported;  /* enum call_telling, how its start was */
     bool may_be_32bit; /* what it returns may be an address that looks negative */
     bool has_blocked;  /* its task, in it */
+    bool is_asking;    /* `polled` is what it was asked for, by the state of the machine */
     int64_t start_ns;
     struct call_args args;
     int64_t

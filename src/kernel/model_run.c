@@ -65,6 +65,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_call_poll:
         names_poll(model, machine, event);
         break;
+    case LULL_EVENT_statedump_poll:
+        names_polled(model, machine, event);
+        break;
     case LULL_EVENT_call_epoll:
         names_epoll(model, machine, event);
         break;
@@ -272,6 +275,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_call_epoll:
     case LULL_EVENT_statedump_epoll:
     case LULL_EVENT_call_pair:
+    case LULL_EVENT_statedump_poll:
     case LULL_EVENT_statedump_call:
     case LULL_EVENT_command_line:
     case LULL_EVENT_packet_headers:

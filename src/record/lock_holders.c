@@ -12,11 +12,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "record/open_ends.h"
-#include "record/state/state.h"
+#include "record/state/polled.h"
 #include "record/tasks.h"
 
 enum { MOST_TIME_US = 1000000, MOST_MUTEX_KIND = 0x7ff };
@@ -100,21 +99,13 @@ struct mutex {
     uint32_t kind;
 };
 
-bool lull_read_memory(int32_t pid, uint64_t address, void *to, size_t size)
-{
-    const struct iovec here = {to, size};
-    const struct iovec there = {(void *)(uintptr_t)address,
-                                size}; // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* The thread that has the mutex, if it says so: the kernel's own kinds in the word, with a mark that somebody waits; glibc's
  * normal ones behind it, where the word is 2 while somebody waits. 0: not known. */
 static int32_t owner_of(int32_t pid, uint64_t address, bool is_private)
 {
     struct mutex mutex = {0};
-    if (!lull_read_memory(pid, address, &mutex, sizeof mutex) &&
-        !lull_read_memory(pid, address, &mutex.word, sizeof mutex.word)) {
+    if (!lull_state_read_memory(pid, address, &mutex, sizeof mutex) &&
+        !lull_state_read_memory(pid, address, &mutex.word, sizeof mutex.word)) {
         return 0;
     }
     const bool is_glibc =
@@ -143,7 +134,7 @@ static int32_t writer_of(int32_t pid, uint64_t address, bool is_private)
                                    offsetof(struct rwlock, writers_word)};
     for (size_t i = 0; sizeof(void *) == 8 && i < G_N_ELEMENTS(words); i++) {
         struct rwlock lock;
-        if (!lull_read_memory(pid, address - words[i], &lock, sizeof lock)) {
+        if (!lull_state_read_memory(pid, address - words[i], &lock, sizeof lock)) {
             continue;
         }
         const bool is_waited_for =
@@ -304,7 +295,7 @@ static void look_at_task(struct looking *looking, const char *folder, int32_t pi
             g_array_append_val(looking->waiters, waiter);
         }
     }
-    lull_open_ends_add(looking->ends, pid, waiter.tid, call.number, call.args);
+    lull_open_ends_add(looking->ends, pid, waiter.tid, &call);
 }
 
 static void find_waiters(struct looking *looking)

@@ -20,8 +20,6 @@ struct lull_lock_holder {
     bool is_process;  /* any of its threads may release it */
 };
 
-/* Memory of a process; false if not all of it is there. */
-bool lull_read_memory(int32_t pid, uint64_t address, void *to, size_t size);
 /* Whether the process has no thread but its first. */
 bool lull_has_one_thread(int32_t pid);
 

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,11 +20,12 @@
 
 #include "record/lock_holders.h"
 #include "record/socket_ends.h"
+#include "record/state/polled.h"
 
 /* What more processes have the same end of, all use in common: who of them matters is not known. */
 enum { MOST_CANDIDATES = 64 };
 
-enum what { CHILD, READS, WRITES, POLLS, SELECTS, EPOLLS };
+enum what { CHILD, READS, WRITES, POLLS, EPOLLS };
 
 /* So many files are looked at of a poll(). */
 enum { MOST_POLLED = 8 };
@@ -52,11 +51,11 @@ static const struct ending_call {
     {SYS_connect, WRITES, 0, false, "connect"},
 #ifdef SYS_poll
     {SYS_poll, POLLS, 2, true, "poll"},
-    {SYS_select, SELECTS, 4, false, "select"},
+    {SYS_select, POLLS, 4, false, "select"},
     {SYS_epoll_wait, EPOLLS, 3, true, "epoll_wait"},
 #endif
     {SYS_ppoll, POLLS, 2, false, "ppoll"},
-    {SYS_pselect6, SELECTS, 4, false, "pselect6"},
+    {SYS_pselect6, POLLS, 4, false, "pselect6"},
     {SYS_epoll_pwait, EPOLLS, 3, true, "epoll_pwait"},
 #ifdef SYS_epoll_pwait2
     {SYS_epoll_pwait2, EPOLLS, 3, false, "epoll_pwait2"},
@@ -239,44 +238,24 @@ static void want_file(struct lull_open_ends *ends, struct waiter *waiter, int fd
 }
 
 /* What a pipe is polled for, it is read or written for; of a socket both may be asked. */
-static void want_polled(struct lull_open_ends *ends, struct waiter *waiter, int fd, uint32_t asked)
+static void want_polled(struct lull_open_ends *ends, struct waiter *waiter, int fd, bool is_to_read,
+                        bool is_to_write)
 {
-    const bool is_both = (asked & POLLIN) && (asked & POLLOUT);
-    want_file(ends, waiter, fd, asked & POLLIN);
-    waiter->is_unknown |=
-        !(asked & (POLLIN | POLLOUT)) ||
-        (is_both && waiter->n_files > 0 && !waiter->files[waiter->n_files - 1].is_socket);
+    want_file(ends, waiter, fd, is_to_read);
+    waiter->is_unknown |= !is_to_read && !is_to_write;
+    if (is_to_read && is_to_write && waiter->n_files > 0) {
+        waiter->is_unknown |= !waiter->files[waiter->n_files - 1].is_socket;
+    }
 }
 
-static void look_at_poll(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
+static void look_at_poll(struct lull_open_ends *ends, struct waiter *waiter,
+                         const struct lull_state_call *call)
 {
-    struct pollfd polled[MOST_POLLED];
-    const size_t n = args[1] <= MOST_POLLED ? args[1] : 0;
-    waiter->is_unknown =
-        n == 0 || !lull_read_memory(waiter->pid, args[0], polled, n * sizeof *polled);
+    struct lull_state_polled polled[LULL_STATE_POLLED_MOST];
+    const size_t n = lull_state_read_polled(waiter->pid, call, polled);
+    waiter->is_unknown = n == 0;
     for (size_t i = 0; i < n && !waiter->is_unknown; i++) {
-        if (polled[i].fd >= 0) {
-            want_polled(ends, waiter, polled[i].fd, (uint32_t)polled[i].events);
-        }
-    }
-}
-
-/* The kernel has overwritten nothing of the sets as long as the call goes on. */
-static void look_at_select(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
-{
-    fd_set sets[2] = {0}; /* to read, to write; of exceptions nothing is known */
-    const int n = (int)MIN(args[0], FD_SETSIZE);
-    const size_t size = (size_t)(n + 63) / 64 * 8;
-    for (size_t i = 0; i < G_N_ELEMENTS(sets); i++) {
-        waiter->is_unknown |=
-            args[1 + i] && !lull_read_memory(waiter->pid, args[1 + i], &sets[i], size);
-    }
-    for (int fd = 0; fd < n && !waiter->is_unknown; fd++) {
-        const uint32_t asked =
-            (FD_ISSET(fd, &sets[0]) ? POLLIN : 0) | (FD_ISSET(fd, &sets[1]) ? POLLOUT : 0);
-        if (asked) {
-            want_polled(ends, waiter, fd, asked);
-        }
+        want_polled(ends, waiter, polled[i].fd, polled[i].is_to_read, polled[i].is_to_write);
     }
 }
 
@@ -291,7 +270,7 @@ static void look_at_epoll(struct lull_open_ends *ends, struct waiter *waiter, co
         int fd;
         uint32_t asked;
         if (sscanf(line, "tfd: %d events: %" SCNx32, &fd, &asked) == 2) {
-            want_polled(ends, waiter, fd, asked);
+            want_polled(ends, waiter, fd, asked & EPOLLIN, asked & EPOLLOUT);
         }
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
@@ -409,12 +388,13 @@ static void find_ends(struct lull_open_ends *ends)
 
 /* ---- for whom ---- */
 
-void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, long number,
-                        const uint64_t *args)
+void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid,
+                        const struct lull_state_call *call)
 {
+    const uint64_t *args = call->args;
     struct waiter waiter = {.pid = pid, .tid = tid};
     for (size_t i = 0; i < G_N_ELEMENTS(calls) && !waiter.call; i++) {
-        waiter.call = calls[i].number == number ? &calls[i] : NULL;
+        waiter.call = calls[i].number == call->number ? &calls[i] : NULL;
     }
     if (!waiter.call || is_over(ends)) {
         return;
@@ -429,10 +409,7 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, l
         look_for_children(&waiter, args);
         break;
     case POLLS:
-        look_at_poll(ends, &waiter, args);
-        break;
-    case SELECTS:
-        look_at_select(ends, &waiter, args);
+        look_at_poll(ends, &waiter, call);
         break;
     case EPOLLS:
         look_at_epoll(ends, &waiter, args);

@@ -8,15 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/state/state.h"
+
 struct lull_open_ends;
 
 /* until_us: of g_get_monotonic_time(); what is not found by then is left out. */
 struct lull_open_ends *lull_open_ends_new(gint64 until_us);
 void lull_open_ends_free(struct lull_open_ends *ends);
 
-/* A thread is in a system call with these six arguments; no effect if that waits for neither. */
-void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid, long number,
-                        const uint64_t *args);
+/* A thread sleeps in this system call; no effect if that waits for neither. */
+void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid,
+                        const struct lull_state_call *call);
 
 /* Adds who waits for a process alone (struct lull_lock_holder, lock_holders.h). Where several could end a wait, it is for the one
  * among them that waits for no other of them, if there is one such: of a pipeline the first command, of a shell and the

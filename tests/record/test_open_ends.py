@@ -495,6 +495,8 @@ def check(tracer, kind, chain, out):
     found = [[wait[key] for key in ("tid", "call", "holder_tid", "holder_is")] for wait in path["open_waits"]]
     tap.ok(found == chain, f"{tracer}: {kind}: {chain[0][1]}: for whom, and what that waits for", "wanted", chain, "found", found)
     tap.ok(path["deadlock"] == (kind in DEADLOCKS), f"{tracer}: {kind}: {chain[0][1]}: whether it is a deadlock", path["deadlock"])
+    is_unnamed = chain[0][1] in POLLS and kind == connected.__name__ and not path["open_waits"][0]["object"]
+    tap.ok(not is_unnamed, f"{tracer}: {kind}: {chain[0][1]}: what it polls has a name", path["open_waits"])
     text = recorders.ask("critpath", "--tid", tid, out)
     first = next(line for line in text.splitlines() if line.startswith(("Deadlock: ", "Not over ")))
     comm = path["query"]["comm"]
@@ -575,7 +577,25 @@ def check_blind(tracer):
         tap.ok(holders["one_of_several", "wait4"] == [CHILD], f"{tracer}: but a child", holders)
 
 
+# What it polls the recorder has to see at the end: no event of the call that has not ended says that.
+POLL_NOW = """import select, socket
+server = socket.create_server(('127.0.0.1', 7413))
+client = socket.create_connection(server.getsockname())
+poll = select.poll()
+poll.register(client, select.POLLIN)
+poll.poll(2500)"""
+
+
+def check_now(tracer):
+    with tempfile.TemporaryDirectory() as folder:
+        out, _ = recorders.record(tracer, [sys.executable, "-c", POLL_NOW], folder, "-d", "1")
+        waits = recorders.ask_json("critpath", "--json", out)["open_waits"]
+        found = [(wait["call"], wait["object"], wait["older"]) for wait in waits[:1]]
+        tap.ok(found == [("poll", "127.0.0.1:7413", False)], f"{tracer}: what a task polls that started to while it was recorded", waits)
+
+
 def run(tracer):
+    check_now(tracer)
     check_snapshot(tracer)
     if shutil.which("setpriv"):
         check_blind(tracer)

@@ -2,6 +2,7 @@
 /* Takes the state of the machine: tasks, their containers and open files from /proc. What ends while it is
  * looked at, or may not be looked at, is left out. Each event is stamped after its data was
  * read: if that has changed in between, an event of the tracer has reported it before. */
+#include "record/state/polled.h"
 #include "record/state/state.h"
 
 #include <dirent.h>
@@ -34,7 +35,11 @@ struct snapshot {
     struct lull_state_trace *trace;
     struct lull_state_sockets *sockets;
     GHashTable *mapped; /* set of struct file_number: files in memory that were put */
-    bool with_calls;
+    enum {
+        CALLS_NONE,
+        CALLS_POLLED,
+        CALLS_ALL
+    } calls;            /* in which tasks sleep, or only what they poll */
     char text[1 << 14]; /* what was read last; paths in /proc/PID/fd have 4096 bytes at most */
 };
 
@@ -453,12 +458,26 @@ bool lull_state_parse_call(const char *text, struct lull_state_call *call)
            call->number >= 0 && stack > UINT32_MAX;
 }
 
-static void dump_call(struct snapshot *snapshot, int tasks, int tid)
+static void dump_polled(struct snapshot *snapshot, int pid, int tid,
+                        const struct lull_state_call *call)
+{
+    struct lull_state_polled polled[LULL_STATE_POLLED_MOST];
+    const size_t n = lull_state_read_polled(pid, call, polled);
+    for (size_t i = 0; i < n; i++) {
+        lull_state_trace_put(snapshot->trace, LULL_STATE_POLL,
+                             (union lull_state_value[]){{tid}, {polled[i].fd}});
+    }
+}
+
+static void dump_call(struct snapshot *snapshot, int tasks, int pid, int tid)
 {
     char path[32];
     struct lull_state_call call;
     g_snprintf(path, sizeof path, "%d/syscall", tid);
-    if (read_text(snapshot, tasks, path) && lull_state_parse_call(snapshot->text, &call)) {
+    if (!read_text(snapshot, tasks, path) || !lull_state_parse_call(snapshot->text, &call)) {
+        return;
+    }
+    if (snapshot->calls == CALLS_ALL) {
         lull_state_trace_put(snapshot->trace, LULL_STATE_CALL,
                              (union lull_state_value[]){{tid},
                                                         {call.number},
@@ -469,6 +488,7 @@ static void dump_call(struct snapshot *snapshot, int tasks, int tid)
                                                         {(int64_t)call.args[4]},
                                                         {(int64_t)call.args[5]}});
     }
+    dump_polled(snapshot, pid, tid, &call);
 }
 
 /* ---- all ---- */
@@ -494,10 +514,10 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
         dump_mappings(snapshot, proc, pid);
     }
     rewinddir(tasks);
-    for (const struct dirent *entry; snapshot->with_calls && (entry = readdir(tasks));) {
+    for (const struct dirent *entry; snapshot->calls != CALLS_NONE && (entry = readdir(tasks));) {
         const int tid = number_of(entry->d_name);
         if (tid > 0) {
-            dump_call(snapshot, dirfd(tasks), tid);
+            dump_call(snapshot, dirfd(tasks), pid, tid);
         }
     }
     closedir(tasks);
@@ -539,7 +559,7 @@ static void dump_processes(struct snapshot *snapshot)
 
 static void put_state(struct lull_state_trace *trace, bool with_calls)
 {
-    struct snapshot snapshot = {.trace = trace, .with_calls = with_calls};
+    struct snapshot snapshot = {.trace = trace, .calls = with_calls ? CALLS_ALL : CALLS_NONE};
     lull_state_trace_put(trace, LULL_STATE_START, NULL);
     lull_state_dump_containers(trace, "");
     dump_processes(&snapshot);
@@ -576,7 +596,7 @@ struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
 
 bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error)
 {
-    struct snapshot snapshot = {.trace = trace};
+    struct snapshot snapshot = {.trace = trace, .calls = CALLS_POLLED};
     lull_state_dump_containers(trace, "");
     if (with_files) {
         dump_processes(&snapshot);

@@ -24,7 +24,7 @@ bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset
 struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
                                           int64_t epoch_offset_ns, bool with_calls, GError **error);
 /* Ends the trace. Before that, if recording still goes on (`with_files`), it adds the tasks and
- * files that there are now: few tracers record the paths of files that were opened meanwhile. The
+ * files that there are now, and what tasks poll: few tracers record the paths of files that were opened meanwhile. The
  * names of containers it always adds. What there is no room for is left out. */
 bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error);
 

@@ -80,6 +80,7 @@ static const struct {
                           {"arg3", HEX64},
                           {"arg4", HEX64},
                           {"arg5", HEX64}}},
+    [LULL_STATE_POLL] = {"lull_statedump_poll", {{"tid", S32}, {"fd", S32}}},
     [LULL_STATE_MAPPED_FILE] = {"lull_mapped_file", {{"dev", U32}, {"inode", U64}, {"path", TEXT}}},
     [LULL_STATE_DISK] = {"lttng_statedump_block_device", {{"dev", U32}, {"diskname", TEXT}}},
     [LULL_STATE_NETWORK] = {"lttng_statedump_network_interface",

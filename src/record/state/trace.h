@@ -17,7 +17,8 @@ enum lull_state_event {
     LULL_STATE_FILE,      /* file table, descriptor, flags, path */
     LULL_STATE_PEER, /* file table, descriptor of a socket, family, port, its own port, two halves of the address, whether it is UDP, path of a unix socket */
     LULL_STATE_EPOLL, /* file table, an epoll descriptor, another that it watches, what the program calls that */
-    LULL_STATE_CALL,        /* tid that sleeps in a system call, its number, its six arguments */
+    LULL_STATE_POLL, /* tid that sleeps in poll() or the like, a descriptor that it asks for */
+    LULL_STATE_CALL, /* tid that sleeps in a system call, its number, its six arguments */
     LULL_STATE_MAPPED_FILE, /* device, inode, path of a file that is in memory of some process */
     LULL_STATE_DISK,        /* device, name */
     LULL_STATE_NETWORK,     /* name, IPv4 address in network order */

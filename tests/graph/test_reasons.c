@@ -544,6 +544,44 @@ static void feed_path(struct lull_model *model, int64_t t, int tid, const char *
     FEED(call_path, 0, 0, t, .have = ALL, .tid = tid, .path = feed_text(path));
 }
 
+/* The state of the machine says what a task asks for that sleeps in poll(): that counts until it is said what became ready. Of a call
+ * that does something else it says nothing. */
+static const struct asked {
+    const char *name;
+    int number, ready; /* its call; -1: nothing is said to be ready */
+    const char *sentence;
+} asked[] = {
+    {"asks", POLL, -1, "in poll of /run/a or /run/b, woken by t2/2"},
+    {"ready", POLL, 5, "in poll of /run/b, woken by t2/2"},
+    {"other-call", FUTEX, -1, "in futex 0x7f0010, woken by t2/2"},
+};
+
+static void test_asked(struct fixture *f, gconstpointer data)
+{
+    static const char *const paths[] = {"/run/a", "/run/b"};
+    const struct asked *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    for (int i = 0; i < 2; i++) {
+        feed_call(model, 1 + 3 * i, OPENAT, 0, 0, 0);
+        feed_path(model, 2 + 3 * i, 1, paths[i]);
+        feed_return(model, 3 + 3 * i, OPENAT, 4 + i);
+    }
+    feed_call(model, 8, way->number, 0x7f0010, 0, 0);
+    feed_switch(model, 0, 0, 10, 1, 2, 1);
+    FEED(statedump_poll, 0, 0, 12, .have = ALL, .tid = 1, .fd = 4);
+    FEED(statedump_poll, 0, 0, 12, .have = ALL, .tid = 1, .fd = 5);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
+    feed_switch(model, 0, 0, 40, 2, 1, 0);
+    if (way->ready >= 0) {
+        FEED(call_poll, 0, 0, 41, .have = ALL, .tid = 1, .fd = way->ready);
+    }
+    feed_return(model, 42, way->number, 1);
+    const struct lull_wait wait = entered_wait(f, strings, 9, 40, 31);
+    g_assert_cmpstr(wait.detail, ==, way->sentence);
+}
+
 /* A thread of the kernel makes no calls: what it waited for is what whoever woke it did. Outside of a call that is not known. */
 static void test_work_for_the_kernel(struct fixture *f, gconstpointer data)
 {
@@ -633,6 +671,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < G_N_ELEMENTS(series_alone); i++) {
         g_autofree char *name = g_strdup_printf("/reasons/series-alone/%s", series_alone[i].name);
         g_test_add(name, struct fixture, &series_alone[i], set_up, test_series_alone, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(asked); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/asked/%s", asked[i].name);
+        g_test_add(name, struct fixture, &asked[i], set_up, test_asked, tear_down);
     }
     g_test_add("/reasons/series-end", struct fixture, NULL, set_up, test_series_end, tear_down);
     g_test_add("/reasons/work-for-the-kernel", struct fixture, GINT_TO_POINTER(true), set_up,

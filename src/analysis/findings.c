@@ -265,10 +265,10 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
     g_autofree char *what = g_strdup_printf("waits --tid %d --state %c", task->tid, key->letter);
     g_autofree char *times = times_text(wait);
     const char *cause = cause_text(key);
-    const bool is_for_task = key->cause == LULL_CAUSE_TASK && key->letter != 'R' && cause && by;
+    const bool is_for_task = by && key->letter != 'R' && (!cause || key->cause == LULL_CAUSE_TASK);
     GString *text = g_string_new(who);
     g_string_append_printf(text, " waited %s", duration(wait->total_ns, total));
-    if (cause) {
+    if (cause || is_for_task) {
         g_string_append_printf(text, " for %s", is_for_task ? by : cause);
     }
     if (call) {

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/sums.h"
+#include "graph/execgraph.h"
 #include "kernel/vocabulary.h"
+#include "source/files/recording.h"
+#include "source/session/streams.h"
 
 static guint hash_key(gconstpointer key)
 {
@@ -166,6 +169,22 @@ static bool was_unseen(const struct waits *waits, const struct lull_state_fact *
     return lull_turns_free_ns(waits->turns, host, fact->cpu, start_ns, fact->end_ns) > SOON_NS;
 }
 
+/* Who could end a wait that has not ended with the trace, as the recorder saw then; LULL_NONE: not known. */
+static uint32_t find_holder(const struct waits *waits, const struct lull_state_fact *fact,
+                            const struct lull_wait_reason *reason)
+{
+    const struct lull_model *model = waits->head.model;
+    const struct lull_task *task = lull_model_task(model, fact->task);
+    const struct lull_coverage *coverage = waits->head.coverage;
+    const struct lull_recorded_holder *known =
+        waits->head.session && coverage && fact->end_ns >= coverage[task->host].last_ns
+            ? lull_session_holder(waits->head.session, task->host, task->tid)
+            : NULL;
+    return known && lull_stuck_is_for(model, reason, known)
+               ? lull_model_find_tid(model, task->host, (int32_t)known->holder)
+               : LULL_NONE;
+}
+
 /* kept_by: of a task that was ready to run. */
 static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact,
                                    uint32_t kept_by)
@@ -188,6 +207,9 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     key.letter = fact->letter ? fact->letter : '?';
     const struct lull_wait_reason reason =
         lull_faults_reason(&waits->faults, waits->head.model, fact);
+    if (key.cause == CAUSE_NOT_ENDED) {
+        key.by = find_holder(waits, fact, &reason);
+    }
     key.call = reason.call;
     key.object = object_of(waits, fact, &reason);
     key.chain = waits->head.params->by_stack ? fact->chain : LULL_NONE;

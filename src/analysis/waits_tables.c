@@ -31,7 +31,7 @@ const struct lull_result_class lull_waits_causes = {
         {"Cause", "CAUSE", "cause", LULL_CELL_STRING, NULL, 0},                                    \
         {"System call", "CALL", "call", LULL_CELL_SYSCALL, NULL, 0},                               \
         {"What it waited for", "OBJECT", "object", LULL_CELL_STRING, NULL, 0},                     \
-        {"Who ended the wait, or had the CPU longest meanwhile",                                   \
+        {"Who ended the wait, or could end it, or had the CPU longest meanwhile",                  \
          "BY",                                                                                     \
          "by",                                                                                     \
          LULL_CELL_PROCESS,                                                                        \

@@ -227,7 +227,7 @@ const struct lull_verb lull_verb_waits = {
         "blocked task is what woke it: task, timer, disk, network, user-input, ipi, irq or "
         "unknown; of a task that was ready to run, preempted (it ran before) or woken, or unknown if it was woken, and not seen to get its CPU, which was free meanwhile. OBJECT is "
         "what it waited for, as far as that was recorded: the file, pipe, socket or futex of its "
-        "call; without a call the page that it used, or what stopped it; else the device, or the interrupt that ended the wait. BY is the task that woke it; "
+        "call; without a call the page that it used, or what stopped it; else the device, or the interrupt that ended the wait. BY is the task that woke it, or that could end the wait if that has not ended and the recorder saw who; "
         "of one that was ready to run, the task that had the CPU longest meanwhile.\n"
         "\n"
         "Each wait counts with its part in the time range, also those that last at its end, whose "

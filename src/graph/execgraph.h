@@ -11,6 +11,8 @@
 #include "kernel/model.h"
 
 struct lull_execgraph;
+struct lull_recorded_holder;
+struct lull_wait_reason;
 
 /* Subscribes to the model's facts; build it before lull_model_run(). Model and `sync` are borrowed.
  * Packets between hosts whose clocks are not joined explain nothing: when they were sent is
@@ -23,6 +25,10 @@ void lull_execgraph_watch_quotas(struct lull_execgraph *eg, const struct lull_se
 void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session);
 /* After it: what they say of who held the locks that tasks still waited for at their ends. */
 void lull_execgraph_learn_holders(struct lull_execgraph *eg, const struct lull_session *session);
+
+/* Whether a wait for that is the one of which the recorder knew who could end it. */
+bool lull_stuck_is_for(const struct lull_model *model, const struct lull_wait_reason *reason,
+                       const struct lull_recorded_holder *known);
 
 /* Lines are the model's task numbers. */
 const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);

@@ -13,12 +13,18 @@ enum { MOST_LISTED = 8 };
 /* ---- who holds ---- */
 
 /* A call on a futex is known by the address, one on a file by its name: fcntl64 for fcntl. */
+bool lull_stuck_is_for(const struct lull_model *model, const struct lull_wait_reason *reason,
+                       const struct lull_recorded_holder *known)
+{
+    const char *call = lull_model_label(model, reason->call);
+    return call && g_str_has_prefix(call, known->call) && reason->address == known->address;
+}
+
 static bool is_same(const struct lull_execgraph *eg, const struct open_note *note,
                     const struct lull_recorded_holder *known)
 {
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, note->evidence);
-    const char *call = reason ? lull_model_label(eg->model, reason->call) : NULL;
-    return call && g_str_has_prefix(call, known->call) && reason->address == known->address;
+    return reason && lull_stuck_is_for(eg->model, reason, known);
 }
 
 static void take_holder(struct lull_execgraph *eg, uint32_t host,

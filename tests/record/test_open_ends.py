@@ -594,7 +594,36 @@ def check_now(tracer):
         tap.ok(found == [("poll", "127.0.0.1:7413", False)], f"{tracer}: what a task polls that started to while it was recorded", waits)
 
 
+# Two can write, until one has written and ended; of the other the recorder knows, at the end. Before, nobody looked.
+TWO_WRITERS = """import os, time
+reading, writing = os.pipe()
+for nap, text in ((0.7, b'x'), (3, b'y')):
+    if os.fork() == 0:
+        os.close(reading)
+        time.sleep(nap)
+        os.write(writing, text)
+        os._exit(0)
+os.close(writing)
+for _ in range(2):
+    os.read(reading, 1)"""
+
+
+def check_range(tracer):
+    with tempfile.TemporaryDirectory() as folder:
+        out, _ = recorders.record(tracer, [sys.executable, "-c", TWO_WRITERS], folder, "-d", "1.5")
+        pid = str(recorders.ask_json("critpath", "--json", out)["query"]["tid"])
+        path = recorders.ask_json("critpath", "--json", out)["open_waits"][0]
+        tap.ok(path["call"] == "read" and path["holder_tid"], f"{tracer}: who has the other end", path)
+        for span, holder in ([], path["holder_tid"]), (["--end", "+0.5s"], None), (["--refresh", "1s"], path["holder_tid"]):
+            windows = recorders.ask_json("waits", "--asleep", "--tid", pid, "--json", *span, out)["windows"]
+            for window in windows:
+                open_reads = [row["by"] and row["by"]["tid"] for row in window["tables"]["waits"] if (row["call"], row["cause"]) == ("read", "not ended")]
+                wanted = [holder] if window is windows[-1] else [None]
+                tap.ok(open_reads == wanted, f"{tracer}: waits: who has the other end at the end, and is not known before", span, wanted, open_reads)
+
+
 def run(tracer):
+    check_range(tracer)
     check_now(tracer)
     check_snapshot(tracer)
     if shutil.which("setpriv"):

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/pressure.h"
@@ -359,6 +360,12 @@ static bool read_lock_holder(const struct reader *reader, struct json_object *ob
            fail(reader, "lock_holders", "has an entry without “tid”, or without a holder");
 }
 
+static int compare_holders(const void *a, const void *b)
+{
+    const struct lull_recorded_holder *left = a, *right = b;
+    return left->tid < right->tid ? -1 : left->tid > right->tid;
+}
+
 static bool read_lock_holders(const struct reader *reader, struct json_object *object)
 {
     bool is_bad;
@@ -372,6 +379,7 @@ static bool read_lock_holders(const struct reader *reader, struct json_object *o
             return false;
         }
     }
+    qsort(file->lock_holders, n, sizeof *file->lock_holders, compare_holders);
     return !is_bad;
 }
 

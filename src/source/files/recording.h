@@ -46,8 +46,8 @@ struct lull_recording_file {
     uint8_t boot_id[16];
     struct lull_location *location; /* its directory */
     GPtrArray *texts;
-    int32_t *pids; /* of its CPU quotas */
-    struct lull_recorded_holder *lock_holders;
+    int32_t *pids;                             /* of its CPU quotas */
+    struct lull_recorded_holder *lock_holders; /* by tid */
     uint32_t n_lock_holders;
     struct lull_recording_trigger trigger;
 };

@@ -2,11 +2,12 @@
 /* Adding traces to a session: finds which directories belong to one trace. */
 #include <string.h>
 
+#include "base/search.h"
 #include "ctf/metadata.h"
+#include "source/files/recording.h"
 #include "source/session/file_kinds.h"
 #include "source/session/search.h"
 #include "source/session/private.h"
-#include "base/search.h"
 #include "source/session/streams.h"
 
 void lull_session_trace_free(gpointer data)
@@ -550,6 +551,22 @@ uint32_t lull_session_recordings_of(const struct lull_session *session, uint32_t
         LULL_LOWER_BOUND(i, count, lull_session_recording(session, i)->host < host);
     *n = LULL_LOWER_BOUND(i, count, lull_session_recording(session, i)->host <= host) - first;
     return first;
+}
+
+const struct lull_recorded_holder *lull_session_holder(const struct lull_session *session,
+                                                       uint32_t host, int32_t tid)
+{
+    uint32_t n;
+    const uint32_t first = lull_session_recordings_of(session, host, &n);
+    const struct lull_recording_file *last = NULL;
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct lull_recording_file *file = lull_session_recording_file(session, i);
+        last = !last || file->info.end_ns > last->info.end_ns ? file : last;
+    }
+    const uint32_t n_holders = last ? last->n_lock_holders : 0;
+    const uint32_t found = LULL_LOWER_BOUND(i, n_holders, last->lock_holders[i].tid < tid);
+    return found < n_holders && last->lock_holders[found].tid == tid ? &last->lock_holders[found]
+                                                                     : NULL;
 }
 
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,

@@ -107,6 +107,10 @@ void lull_session_each_declared_class(const struct lull_session *session,
 /* The first recording of a host, and how many there are, one after the other. */
 uint32_t lull_session_recordings_of(const struct lull_session *session, uint32_t host, uint32_t *n);
 
+/* Who could end the wait of that thread when the last recording of the host ended; NULL: not known. Borrowed. */
+const struct lull_recorded_holder *lull_session_holder(const struct lull_session *session,
+                                                       uint32_t host, int32_t tid);
+
 /* What lull_session_recording() was read from; index as there. Borrowed. */
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
                                                         uint32_t index);

@@ -11,10 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,12 +69,11 @@ struct wanted {
 struct waiter {
     int32_t pid, tid;
     const struct ending_call *call;
-    int fd; /* of what does not poll */
     struct wanted files[MOST_POLLED];
     uint32_t n_files;
-    bool is_timed;      /* it may end by itself */
-    bool is_unknown;    /* it waits for something else as well */
-    bool is_own;        /* its own process has another end too */
+    bool is_timed;   /* it may end by itself: what time-out a socket has, only its owner can ask */
+    bool is_unknown; /* it waits for something else as well */
+    bool is_own;     /* its own process has another end too */
     GArray *candidates; /* int32_t pids, each once, without its own */
 };
 
@@ -231,6 +228,7 @@ static void want_file(struct lull_open_ends *ends, struct waiter *waiter, int fd
     }
     waiter->files[waiter->n_files++] = wanted;
     if (wanted.is_socket) {
+        waiter->is_timed |= !waiter->call->timeout;
         lull_socket_ends_want(ends->sockets, waiter->pid, wanted.inode);
     } else {
         look_for(ends, key_of(wanted.inode, false));
@@ -262,39 +260,21 @@ static void look_at_poll(struct lull_open_ends *ends, struct waiter *waiter,
 /* Its fdinfo has a line for each file: "tfd:        5 events:       19 data: …" (proc_pid_fdinfo(5)). */
 static void look_at_epoll(struct lull_open_ends *ends, struct waiter *waiter, const uint64_t *args)
 {
+    char line[256];
     g_autofree char *path =
         g_strdup_printf("/proc/%" PRId32 "/fdinfo/%d", waiter->pid, (int)args[0]);
-    g_autofree char *text = NULL;
-    waiter->is_unknown = !g_file_get_contents(path, &text, NULL, NULL);
-    for (const char *line = text; line && !waiter->is_unknown;) {
+    FILE *file = fopen(path, "re");
+    waiter->is_unknown = !file;
+    while (file && !waiter->is_unknown && fgets(line, sizeof line, file)) {
         int fd;
         uint32_t asked;
         if (sscanf(line, "tfd: %d events: %" SCNx32, &fd, &asked) == 2) {
             want_polled(ends, waiter, fd, asked & EPOLLIN, asked & EPOLLOUT);
         }
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
     }
-}
-
-/* Whether a read or a write has an end by itself (SO_RCVTIMEO). Where the kernel does not say, it may. */
-static bool has_own_end(const struct waiter *waiter)
-{
-    struct timeval most = {0};
-    socklen_t size = sizeof most;
-    const int process = (int)syscall(SYS_pidfd_open, waiter->pid, 0);
-    const int copy = process >= 0 ? (int)syscall(SYS_pidfd_getfd, process, waiter->fd, 0) : -1;
-    const bool is_known =
-        copy >= 0 &&
-        getsockopt(copy, SOL_SOCKET, waiter->call->what == READS ? SO_RCVTIMEO : SO_SNDTIMEO, &most,
-                   &size) == 0;
-    if (copy >= 0) {
-        close(copy);
+    if (file) {
+        fclose(file);
     }
-    if (process >= 0) {
-        close(process);
-    }
-    return !is_known || most.tv_sec || most.tv_usec;
 }
 
 /* The first process may forbid even root to look. What it starts has pipes of its own, as a rule. */
@@ -401,7 +381,6 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid,
     }
     const uint64_t timeout = args[waiter.call->timeout];
     waiter.candidates = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    waiter.fd = (int)args[0];
     waiter.is_timed =
         waiter.call->timeout && (waiter.call->is_ms ? (int32_t)timeout >= 0 : timeout != 0);
     switch (waiter.call->what) {
@@ -416,7 +395,7 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid,
         break;
     case READS:
     case WRITES:
-        want_file(ends, &waiter, waiter.fd, waiter.call->what == READS);
+        want_file(ends, &waiter, (int)args[0], waiter.call->what == READS);
         break;
     }
     GArray *own = g_hash_table_lookup(ends->by_pid, GINT_TO_POINTER(pid));
@@ -476,15 +455,12 @@ void lull_open_ends_find(struct lull_open_ends *ends, GArray *found)
         const int32_t holder = is_alone && waiter->candidates->len <= MOST_CANDIDATES
                                    ? choose(ends, waiter->candidates)
                                    : 0;
-        const bool is_of_socket = waiter->n_files == 1 && waiter->files[0].is_socket &&
-                                  waiter->call->what != CHILD && !waiter->call->timeout;
         if (holder > 0) {
-            const struct lull_lock_holder known = {
-                .tid = waiter->tid,
-                .holder = holder,
-                .call = waiter->call->name,
-                .is_process = !lull_has_one_thread(holder),
-                .is_timed = waiter->is_timed || (is_of_socket && has_own_end(waiter))};
+            const struct lull_lock_holder known = {.tid = waiter->tid,
+                                                   .holder = holder,
+                                                   .call = waiter->call->name,
+                                                   .is_process = !lull_has_one_thread(holder),
+                                                   .is_timed = waiter->is_timed};
             g_array_append_val(found, known);
         }
     }

@@ -12,7 +12,6 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -383,25 +382,20 @@ def of_pair():
     return [[[reader, "read", sleeper, END], asleep(sleeper)]]
 
 
-def both_read(timeout_s=0):
-    """Each waits for what the other says."""
-    def read(own):
-        if timeout_s:
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", timeout_s, 0))
-        own.recv(1)
-
+def both_read():
+    """Each waits for what the other says. The sockets may have time-outs (SO_RCVTIMEO), which nobody sees: it is not said to be a deadlock."""
     told, tell = os.pipe()
     server_socket = tcp()
 
     def serve():
         with server_socket.accept()[0] as own:
             os.write(tell, b".")
-            read(own)
+            own.recv(1)
 
     def ask():
         with socket.create_connection(server_socket.getsockname()) as own:
             server_socket.close()
-            read(own)
+            own.recv(1)
 
     server, client = child(serve), child(ask)
     os.read(told, 1)
@@ -409,9 +403,24 @@ def both_read(timeout_s=0):
     return [[[client, "recvfrom", server, END], [server, "recvfrom", client, END]]]
 
 
-def both_read_for_a_time():
-    """Which is no deadlock, as it ends."""
-    return both_read(LIFE_S)
+def both_poll(has_time=False):
+    """The same with poll(), which says that it has none; or that it has."""
+    ends = socket.socketpair()
+
+    def read(own):
+        ends[1 - own].close()
+        poll = select.poll()
+        poll.register(ends[own], select.POLLIN)
+        poll.poll(LIFE_S * 1000 if has_time else None)
+
+    pids = [child(read, own) for own in (0, 1)]
+    for end in ends:
+        end.close()
+    return [[[pids[0], "poll", pids[1], END], [pids[1], "poll", pids[0], END]]]
+
+
+def both_poll_for_a_time():
+    return both_poll(has_time=True)
 
 
 def across_namespaces():
@@ -471,8 +480,8 @@ def asks_outside():
 
 
 KINDS = (pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread, connected,
-         of_both_families, not_accepted, no_room, of_pair, both_read, both_read_for_a_time, across_namespaces, asks_outside)
-DEADLOCKS = (both_full.__name__, both_read.__name__)
+         of_both_families, not_accepted, no_room, of_pair, both_read, both_poll, both_poll_for_a_time, across_namespaces, asks_outside)
+DEADLOCKS = (both_full.__name__, both_poll.__name__)
 
 
 def hang():

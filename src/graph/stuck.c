@@ -67,6 +67,8 @@ const struct lull_open_role *lull_stuck_role(const struct lull_execgraph *eg, ui
 {
     static const struct lull_open_role holder = {"holder", ", which ", " holds"},
                                        child = {"child", " for its child ", ""},
+                                       signalled = {"child", " for a signal, perhaps of its child ",
+                                                    ""},
                                        end = {"other end", ", whose other end ", " has"},
                                        polled = {"other end", " for ", " at the other end"};
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
@@ -75,7 +77,10 @@ const struct lull_open_role *lull_stuck_role(const struct lull_execgraph *eg, ui
     if (kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX) {
         return &holder;
     }
-    return kind == LULL_WAIT_CHILD ? &child : kind == LULL_WAIT_READY ? &polled : &end;
+    return kind == LULL_WAIT_CHILD    ? &child
+           : kind == LULL_WAIT_SIGNAL ? &signalled
+           : kind == LULL_WAIT_READY  ? &polled
+                                      : &end;
 }
 
 /* ---- what a path ends with ---- */

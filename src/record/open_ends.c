@@ -23,7 +23,7 @@
 /* What more processes have the same end of, all use in common: who of them matters is not known. */
 enum { MOST_CANDIDATES = 64 };
 
-enum what { CHILD, READS, WRITES, POLLS, EPOLLS };
+enum what { CHILD, SIGNAL, READS, WRITES, POLLS, EPOLLS };
 
 /* So many files are looked at of a poll(). */
 enum { MOST_POLLED = 8 };
@@ -37,6 +37,8 @@ static const struct ending_call {
 } calls[] = {
     {SYS_wait4, CHILD, 0, false, "wait4"},
     {SYS_waitid, CHILD, 0, false, "waitid"},
+    {SYS_rt_sigsuspend, SIGNAL, 0, false, "rt_sigsuspend"},
+    {SYS_rt_sigtimedwait, SIGNAL, 0, false, "rt_sigtimedwait"},
     {SYS_read, READS, 0, false, "read"},
     {SYS_readv, READS, 0, false, "readv"},
     {SYS_recvfrom, READS, 0, false, "recvfrom"},
@@ -47,6 +49,9 @@ static const struct ending_call {
     {SYS_sendmsg, WRITES, 0, false, "sendmsg"},
     {SYS_sendfile, WRITES, 0, false, "sendfile"},
     {SYS_connect, WRITES, 0, false, "connect"},
+#ifdef SYS_pause
+    {SYS_pause, SIGNAL, 0, false, "pause"},
+#endif
 #ifdef SYS_poll
     {SYS_poll, POLLS, 2, true, "poll"},
     {SYS_select, POLLS, 4, false, "select"},
@@ -386,6 +391,10 @@ void lull_open_ends_add(struct lull_open_ends *ends, int32_t pid, int32_t tid,
     switch (waiter.call->what) {
     case CHILD:
         look_for_children(&waiter, args);
+        break;
+    case SIGNAL:
+        waiter.is_timed = true; /* any other may end it, too */
+        add_children(&waiter);
         break;
     case POLLS:
         look_at_poll(ends, &waiter, call);

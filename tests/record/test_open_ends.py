@@ -212,6 +212,28 @@ def own_thread():
     return [[[pid, "read", None, None]]]
 
 
+def signalled():
+    """As timeout(1), which sleeps until a signal says that the program has ended."""
+    pid = child(os.execvp, "timeout", ["timeout", str(LIFE_S), "sleep", str(LIFE_S)])
+    time.sleep(NAP)
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        sleeper = int(file.read())
+    return [[[pid, "rt_sigsuspend", sleeper, CHILD], asleep(sleeper)]]
+
+
+def signalled_by_any():
+    """Of several children, or of others."""
+    def wait():
+        child(sleep)
+        child(sleep)
+        signal.sigwait([signal.SIGCHLD])
+
+    def wait_alone():
+        signal.sigwait([signal.SIGUSR1])
+
+    return [[[child(work), "rt_sigtimedwait", None, None]] for work in (wait, wait_alone)]
+
+
 # ---- sockets ----
 
 def pairs(listener):
@@ -479,7 +501,7 @@ def asks_outside():
     return [[[child(datagrams.recv, 1), "recvfrom", None, None]], [[child(listening.accept), "accept4", None, None]]]
 
 
-KINDS = (pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread, connected,
+KINDS = (signalled, signalled_by_any, pipeline, several, one_of_several, orphan, full, both_full, communicates, communicates_for_a_time, polls_more, own_thread, connected,
          of_both_families, not_accepted, no_room, of_pair, both_read, both_poll, both_poll_for_a_time, across_namespaces, asks_outside)
 DEADLOCKS = (both_full.__name__, both_poll.__name__)
 
@@ -509,7 +531,7 @@ def check(tracer, kind, chain, out):
     text = recorders.ask("critpath", "--tid", tid, out)
     first = next(line for line in text.splitlines() if line.startswith(("Deadlock: ", "Not over ")))
     comm = path["query"]["comm"]
-    said = [f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call in POLLS else
+    said = [f"{chain[1][0]}" if kind == signalled.__name__ else f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call in POLLS else
             f", whose other end {comm}/{who} has," for _, call, who, what in chain if who]
     tap.ok(all(part in first for part in said) and ("child" in first) == any(CHILD in one for one in chain), f"{tracer}: {kind}: {chain[0][1]}: in words", said, first)
     return path

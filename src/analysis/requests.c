@@ -7,8 +7,9 @@
 
 #include "base/vec.h"
 #include "base/sums.h"
+#include "kernel/wait_reason.h"
 
-enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16 };
+enum { TCP = 6, TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
 
 /* Sequence numbers from `start` up to `end`. */
 struct range {
@@ -32,6 +33,7 @@ struct connection {
     uint32_t request;          /* the one that is going on, or LULL_NONE */
     int64_t blocked_before_ns; /* how long the task had been blocked when it started */
     bool has_answer;
+    bool is_over;    /* nothing comes from the server any more */
     bool is_waiting; /* the client must run before it has the answer */
     uint32_t
         foreign_host; /* received the client's first packet, so is not its host; or LULL_NONE */
@@ -41,12 +43,13 @@ struct connection {
 struct watch {
     int64_t blocked_ns, since_ns;
     uint8_t state;    /* enum lull_state */
+    bool may_take;    /* it waited when the trace ended, in a call that an answer could end */
     uint32_t waiting; /* first connection whose answer this task has yet to take, or LULL_NONE */
 };
 
 struct lull_requests {
     struct lull_model *model;
-    LULL_VEC(struct lull_request) list;
+    LULL_VEC(struct lull_request) list, unanswered;
     LULL_VEC(struct connection) connections;
     LULL_VEC(uint32_t) next_waiting; /* by connection: list of those that wait for the same task */
     LULL_VEC(struct watch) watches;  /* by task */
@@ -57,7 +60,7 @@ struct lull_requests {
 static struct watch *watch_of(struct lull_requests *requests, uint32_t task)
 {
     while (requests->watches.count <= task) {
-        lull_vec_push(&requests->watches, (struct watch){0, 0, LULL_STATE_NONE, LULL_NONE});
+        lull_vec_push(&requests->watches, (struct watch){.waiting = LULL_NONE});
     }
     return &requests->watches.items[task];
 }
@@ -76,6 +79,18 @@ static void end_answer(struct lull_requests *requests, const struct connection *
         request->blocked_ns =
             blocked_until(watch_of(requests, request->task), t) - connection->blocked_before_ns;
     }
+}
+
+/* Whether the task waits when the trace ends, in a call that an answer could end, as far as is known of it. */
+static bool may_take_answer(const struct lull_model *model, const struct lull_state_fact *fact)
+{
+    if (fact->state != LULL_STATE_BLOCKED || fact->next != LULL_STATE_NONE || fact->wakeup) {
+        return false;
+    }
+    const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+    const enum lull_wait_kind kind = lull_wait_reason_kind(model, &reason);
+    return kind == LULL_WAIT_SOCKET || kind == LULL_WAIT_READY || kind == LULL_WAIT_REQUEST ||
+           kind == LULL_WAIT_NONE;
 }
 
 /* A wait that a packet would not have ended. */
@@ -114,6 +129,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     }
     watch->state = fact->next;
     watch->since_ns = fact->end_ns;
+    watch->may_take = may_take_answer(requests->model, fact);
     /* The task runs again: it has what arrived for it meanwhile. Unless it waited for something
      * else all the time; then what arrived was none of its business. */
     if (is_other_wait(fact)) {
@@ -332,9 +348,11 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     if (packet->host != connection->client_host) {
         return;
     }
+    connection->is_over |=
+        !is_request && !packet->is_send && (packet->tcp_flags & (TCP_FIN | TCP_RST));
     if (is_request && packet->is_send && is_opening(packet)) {
         start_direction(&connection->sent, packet->seq + 1);
-        connection->received.is_open = false;
+        connection->received.is_open = connection->is_over = false;
         return;
     }
     if (is_request && packet->is_send && (packet->tcp_flags & TCP_ACK) && packet->ack &&
@@ -369,6 +387,7 @@ void lull_requests_free(struct lull_requests *requests)
         lull_vec_free(&requests->connections.items[i].received.missing);
     }
     lull_vec_free(&requests->list);
+    lull_vec_free(&requests->unanswered);
     lull_vec_free(&requests->connections);
     lull_vec_free(&requests->next_waiting);
     lull_vec_free(&requests->watches);
@@ -407,13 +426,44 @@ static void name_ends(struct lull_requests *requests, struct lull_request *reque
     }
 }
 
+/* Whether nothing comes on its connection any more. */
+static bool is_over(const struct lull_requests *requests, const struct lull_request *request)
+{
+    const uint32_t reverse =
+        lull_flows_at(lull_model_flows(requests->model), request->flow)->reverse;
+    const uint32_t there = connection_on(requests, request->flow);
+    const uint32_t number = there != LULL_NONE ? there : connection_on(requests, reverse);
+    return (number != LULL_NONE && requests->connections.items[number].is_over) ||
+           lull_model_flow_is_over(requests->model, request->host, request->flow);
+}
+
+static void take_unanswered(struct lull_requests *requests, const struct lull_request *request)
+{
+    struct lull_request taken = *request;
+    int64_t first_ns;
+    if (request->task == LULL_NONE || !watch_of(requests, request->task)->may_take ||
+        is_over(requests, request)) {
+        return;
+    }
+    lull_model_range(requests->model, &first_ns, &taken.end_ns);
+    taken.blocked_ns = 0;
+    name_ends(requests, &taken);
+    lull_vec_push(&requests->unanswered, taken);
+}
+
 void lull_requests_finish(struct lull_requests *requests)
 {
     size_t kept = 0;
     for (size_t i = 0; i < requests->list.count; i++) {
         if (requests->list.items[i].end_ns != INT64_MIN) {
             requests->list.items[kept++] = requests->list.items[i];
+        } else {
+            take_unanswered(requests, &requests->list.items[i]);
         }
+    }
+    if (requests->unanswered.count) {
+        qsort(requests->unanswered.items, requests->unanswered.count,
+              sizeof *requests->unanswered.items, earliest_first);
     }
     requests->list.count = kept;
     if (kept) {
@@ -423,6 +473,13 @@ void lull_requests_finish(struct lull_requests *requests)
         requests->list.items[i].id = i + 1;
         name_ends(requests, &requests->list.items[i]);
     }
+}
+
+const struct lull_request *lull_requests_unanswered(const struct lull_requests *requests,
+                                                    uint32_t *count)
+{
+    *count = (uint32_t)requests->unanswered.count;
+    return requests->unanswered.items;
 }
 
 const struct lull_request *lull_requests_list(const struct lull_requests *requests, uint32_t *count)

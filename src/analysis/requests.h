@@ -17,5 +17,9 @@ void lull_requests_free(struct lull_requests *requests);
 void lull_requests_finish(struct lull_requests *requests);
 const struct lull_request *lull_requests_list(const struct lull_requests *requests,
                                               uint32_t *count);
+/* Those of which no answer came, while whoever sent them still waited in a call that one could end, when the trace ended: in order
+ * of their starts, without ids. Their ends are that of the trace. */
+const struct lull_request *lull_requests_unanswered(const struct lull_requests *requests,
+                                                    uint32_t *count);
 
 #endif

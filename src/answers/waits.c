@@ -38,7 +38,9 @@ static void open_reading(struct lull_waits *waits)
         lull_sync_guest_cpus(waits->sync, &n_guest_cpus);
     }
     /* What a task called is evidence in a path alone. */
-    const unsigned groups = has_paths ? LULL_GROUP_GRAPH : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS;
+    const unsigned groups = has_paths ? LULL_GROUP_GRAPH
+                                      : (LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS) |
+                                            (waits->names_calls ? LULL_GROUP_CALLNAMES : 0);
     waits->model = lull_model_new(waits->session, groups | (n_guest_cpus ? LULL_GROUP_VIRT : 0));
     if (has_paths) {
         waits->eg = lull_execgraph_new(waits->model, waits->sync);
@@ -74,6 +76,18 @@ void lull_waits_reopen(struct lull_waits *waits)
 {
     close_reading(waits);
     open_reading(waits);
+}
+
+bool lull_waits_need_calls(struct lull_waits *waits)
+{
+    uint32_t n;
+    lull_requests_unanswered(waits->requests, &n);
+    if (n == 0 || waits->names_calls || waits->wanted & LULL_WANT_PATHS) {
+        return false;
+    }
+    waits->names_calls = true;
+    lull_waits_reopen(waits);
+    return true;
 }
 
 void lull_waits_free(struct lull_waits *waits)
@@ -569,6 +583,21 @@ GPtrArray *lull_waits_select_requests(const struct lull_waits *waits,
     if (slowest >= 0) {
         g_ptr_array_sort(selected, slowest_first);
         g_ptr_array_set_size(selected, (gint)MIN(selected->len, slowest));
+    }
+    return selected;
+}
+
+GPtrArray *lull_waits_select_unanswered(const struct lull_waits *waits,
+                                        const struct lull_selection *selection)
+{
+    const struct lull_selection wanted = lull_selection_of(selection);
+    GPtrArray *selected = g_ptr_array_new();
+    uint32_t n;
+    const struct lull_request *unanswered = lull_requests_unanswered(waits->requests, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_selected(waits, &wanted, &unanswered[i])) {
+            g_ptr_array_add(selected, (gpointer)&unanswered[i]);
+        }
     }
     return selected;
 }

@@ -21,6 +21,7 @@ struct nearby {
 struct lull_waits {
     struct lull_session *session;
     unsigned wanted;              /* enum lull_want */
+    bool names_calls;             /* in which calls tasks wait, though no paths are wanted */
     const struct lull_sync *sync; /* how its clocks were joined; NULL: they were not */
     struct lull_model *model;
     struct lull_execgraph *eg;           /* NULL: paths are not wanted */
@@ -33,6 +34,15 @@ struct lull_waits {
 
 /* Forgets what was read, for reading again. */
 void lull_waits_reopen(struct lull_waits *waits);
+
+/* Whether all has to be read again: there are requests without an answer, and whether who sent them waits for that depends on the
+ * call in which it does. To read that each time would cost a fifth more. */
+bool lull_waits_need_calls(struct lull_waits *waits);
+
+/* Requests of the selection that had no answer when the trace ended (lull_requests_unanswered()), as const struct lull_request *;
+ * free with g_ptr_array_unref(). */
+GPtrArray *lull_waits_select_unanswered(const struct lull_waits *waits,
+                                        const struct lull_selection *selection);
 
 /* The selection as this version knows it. */
 struct lull_selection lull_selection_of(const struct lull_selection *selection);

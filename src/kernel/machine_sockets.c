@@ -10,7 +10,7 @@
 #include "base/map.h"
 
 enum { TCP = 6, TCP_SYN = 2, TCP_PUSH = 8, TCP_ACK = 16, V4 = 2, V6 = 10 };
-enum { ESTABLISHED = 1, SYN_SENT = 2, CLOSED = 7 };
+enum { ESTABLISHED = 1, SYN_SENT = 2, CLOSED = 7, CLOSE_WAIT, LAST_ACK, CLOSING = 11 };
 enum { SENT_SLOTS = 256 };
 
 /* A buffer is not in use for longer between a device and its socket. */
@@ -45,6 +45,7 @@ struct stream {
     uint64_t called, seen, sent, arrived;
     bool sends_whole, arrives_whole; /* counted from the start of the connection */
     bool has_socket;                 /* a socket of the host sends here */
+    bool is_over;                    /* and nothing comes back any more */
 };
 
 /* A packet that was sent or received, by the address of its buffer: several may come before the
@@ -394,6 +395,7 @@ static void established(struct lull_model *model, struct socket *socket,
     struct stream *out = stream_of(model->sockets, packet->host, packet->flow);
     out->called = out->seen = out->sent = 0;
     out->sends_whole = true;
+    out->is_over = false;
     struct stream *in =
         stream_of(model->sockets, packet->host, lull_flows_number(model->flows, &other));
     in->arrived = 0;
@@ -466,6 +468,10 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     if (ev->oldstate == SYN_SENT) {
         answered(model, machine, c, t, socket);
     }
+    if (socket->flow != LULL_NONE && (ev->newstate == CLOSED || ev->newstate == CLOSE_WAIT ||
+                                      ev->newstate == LAST_ACK || ev->newstate == CLOSING)) {
+        stream_of(model->sockets, machine->host, socket->flow)->is_over = true;
+    }
     if (ev->newstate == CLOSED || ev->newstate == SYN_SENT ||
         (ev->newstate == ESTABLISHED && ev->oldstate != SYN_SENT)) {
         forget(socket);
@@ -521,4 +527,10 @@ void sockets_event(struct lull_model *model, struct machine *machine, int32_t c,
 struct sockets *sockets_new(void)
 {
     return g_new0(struct sockets, 1);
+}
+
+bool lull_model_flow_is_over(const struct lull_model *model, uint32_t host, uint32_t flow)
+{
+    const uint32_t found = model->sockets ? find_stream(model->sockets, host, flow) : LULL_MAP_NONE;
+    return found != LULL_MAP_NONE && model->sockets->streams.items[found].is_over;
 }

@@ -205,6 +205,9 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request);
 /* The same as a label, or LULL_NONE. */
 uint32_t lull_model_device_label(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
+/* Whether a host that sends on that flow of TCP knows, from its sockets, that nothing comes back any more; where packets are
+ * recorded with their headers, those say it. */
+bool lull_model_flow_is_over(const struct lull_model *model, uint32_t host, uint32_t flow);
 /* Start and end of the events seen; start > end if there were none. */
 void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns);
 

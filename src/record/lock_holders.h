@@ -14,8 +14,8 @@ struct lull_lock_holder {
     int32_t tid;
     int32_t holder;   /* the thread that holds it, or the process */
     const char *call; /* in which it waits: "futex", "flock", "fcntl"; "wait4", "read", … */
-    bool
-        is_timed; /* it may end by itself: the call has a time-out, a socket may have one, a signal may come */
+    /* It may end otherwise: the call has a time-out, a socket may have one, a signal may come. */
+    bool is_timed;
     uint64_t address; /* of the futex; 0: none */
     char *path;       /* of the file; NULL: none */
     bool is_process;  /* any of its threads may release it */

@@ -7,7 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <linux/unix_diag.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -178,7 +177,7 @@ static const struct tcp_socket *at(const struct lull_socket_ends *ends, guint in
     return &g_array_index(ends->tcp, struct tcp_socket, index);
 }
 
-static int compare_sockets(const void *a, const void *b)
+static gint compare_sockets(gconstpointer a, gconstpointer b)
 {
     const struct tcp_socket *left = a, *right = b;
     return memcmp(&left->connection, &right->connection, sizeof left->connection);
@@ -263,7 +262,7 @@ static void find_other(const struct lull_socket_ends *ends, const struct tcp_soc
 static bool find_others(const struct lull_socket_ends *ends)
 {
     bool is_done = true;
-    qsort(ends->tcp->data, ends->tcp->len, sizeof(struct tcp_socket), compare_sockets);
+    g_array_sort(ends->tcp, compare_sockets);
     for (guint i = 0; i < ends->tcp->len; i++) {
         const struct tcp_socket *own = at(ends, i);
         GArray *others = own->state == LISTEN ? NULL : others_of(ends, own->inode);

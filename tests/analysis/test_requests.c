@@ -118,6 +118,60 @@ static void test_unanswered(struct fixture *f, gconstpointer data)
     finish(f, 0);
 }
 
+/* How a request stands when the trace ends at 100, in which call its client sleeps since 12, and what came from the server. */
+enum { NO_CALL = -1, POLL = 7, NANOSLEEP = 35, RECVFROM = 45, FUTEX = 202, FIN = 1, RST = 4 };
+static const struct still {
+    const char *name;
+    int call;
+    uint16_t flags;
+    bool is_asked_again, is_running; /* after an answer; the client at the end */
+    uint32_t n;                      /* that still wait */
+} still[] = {
+    {"waits", RECVFROM, 0, false, false, 1},   {"polls", POLL, 0, false, false, 1},
+    {"no-call", NO_CALL, 0, false, false, 1},  {"sleeps", NANOSLEEP, 0, false, false, 0},
+    {"locks", FUTEX, 0, false, false, 0},      {"closed", RECVFROM, FIN, false, false, 0},
+    {"reset", RECVFROM, RST, false, false, 0}, {"again", RECVFROM, 0, true, false, 1},
+    {"runs", NO_CALL, 0, false, true, 0},
+};
+
+static void test_still(struct fixture *f, gconstpointer data)
+{
+    const struct still *way = data;
+    struct lull_model *model = f->model;
+    if (way->is_asked_again) {
+        from_client(f, 6, 100, 50);
+        to_client(f, 8, 500, 24);
+        feed_softirq(model, 0, 0, 9, 3, false);
+    }
+    from_client(f, 10, 150, 30);
+    if (way->call != NO_CALL) {
+        FEED(raw_entry, 0, 0, 11, .have = UINT64_C(1) << LULL_FIELD_raw_entry_number,
+             .number = way->call);
+    }
+    if (!way->is_running) {
+        block(f, 12);
+    }
+    if (way->flags) {
+        feed_softirq(model, 0, 0, 29, 3, true);
+        feed_tcp(model, 0, 0, 30, false,
+                 &(struct feed_segment){2, 1, HTTP, PORT, 524, 0, way->flags | ACK, 0, NULL});
+        feed_softirq(model, 0, 0, 31, 3, false);
+    }
+    feed_switch(model, 0, 1, 100, 0, 2, 0);
+    finish(f, way->is_asked_again);
+    uint32_t n;
+    const struct lull_request *list = lull_requests_unanswered(f->requests, &n);
+    g_assert_cmpuint(n, ==, way->n);
+    if (n) {
+        g_assert_cmpint(list[0].start_ns, ==, 10);
+        g_assert_cmpint(list[0].end_ns, ==, 100);
+        g_assert_cmpuint(list[0].bytes_sent, ==, 30);
+        g_assert_cmpint(list[0].tid, ==, 1);
+        g_assert_cmpstr(list[0].peer, ==, "10.0.0.2");
+        g_assert_cmpuint(list[0].port, ==, HTTP);
+    }
+}
+
 /* A server alone, both ends on ports of clients: the SYN tells that the client is elsewhere. */
 static void test_foreign_client(struct fixture *f, gconstpointer data)
 {
@@ -240,6 +294,10 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(still); i++) {
+        g_autofree char *name = g_strdup_printf("/requests/still/%s", still[i].name);
+        g_test_add(name, struct fixture, &still[i], set_up, test_still, tear_down);
     }
     return g_test_run();
 }

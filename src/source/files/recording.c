@@ -379,7 +379,9 @@ static bool read_lock_holders(const struct reader *reader, struct json_object *o
             return false;
         }
     }
-    qsort(file->lock_holders, n, sizeof *file->lock_holders, compare_holders);
+    if (n > 1) {
+        qsort(file->lock_holders, n, sizeof *file->lock_holders, compare_holders);
+    }
     return !is_bad;
 }
 

@@ -6,6 +6,7 @@
 
 #include <lull/recording.h>
 
+#include "analysis/requests.h"
 #include "base/time.h"
 #include "base/sums.h"
 #include "view/out.h"
@@ -210,7 +211,13 @@ char *lull_instances_none(const struct lull_instance_paths *paths)
         return g_strdup_printf("None of the %u %s matches.\n", instances->list->len,
                                is_request ? "requests" : "instances");
     }
-    return is_request ? g_strconcat("No request was found.\n",
+    uint32_t n = 0;
+    if (is_request && instances->waits->requests) {
+        lull_requests_unanswered(instances->waits->requests, &n);
+    }
+    return is_request ? g_strconcat(n ? "No request was answered: 'lull requests' lists those that "
+                                        "still waited when the trace ended.\n"
+                                      : "No request was found.\n",
                                     lull_instances_ask_instead(paths->session), NULL)
                       : g_strdup("There is no instance in these traces.\n");
 }

@@ -34,6 +34,7 @@ struct connection {
     int64_t blocked_before_ns; /* how long the task had been blocked when it started */
     bool has_answer;
     bool is_over;    /* nothing comes from the server any more */
+    bool is_several; /* other hosts send as its client, too: whose the answers are, nothing says */
     bool is_waiting; /* the client must run before it has the answer */
     uint32_t
         foreign_host; /* received the client's first packet, so is not its host; or LULL_NONE */
@@ -346,6 +347,7 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         connection->client_host = packet->host;
     }
     if (packet->host != connection->client_host) {
+        connection->is_several |= is_request && packet->is_send;
         return;
     }
     connection->is_over |=
@@ -426,14 +428,16 @@ static void name_ends(struct lull_requests *requests, struct lull_request *reque
     }
 }
 
-/* Whether nothing comes on its connection any more. */
+/* Whether nothing comes on its connection any more, or what comes may be another's. */
 static bool is_over(const struct lull_requests *requests, const struct lull_request *request)
 {
     const uint32_t reverse =
         lull_flows_at(lull_model_flows(requests->model), request->flow)->reverse;
     const uint32_t there = connection_on(requests, request->flow);
     const uint32_t number = there != LULL_NONE ? there : connection_on(requests, reverse);
-    return (number != LULL_NONE && requests->connections.items[number].is_over) ||
+    const struct connection *connection =
+        number != LULL_NONE ? &requests->connections.items[number] : NULL;
+    return (connection && (connection->is_over || connection->is_several)) ||
            lull_model_flow_is_over(requests->model, request->host, request->flow);
 }
 

@@ -125,13 +125,19 @@ static const struct still {
     int call;
     uint16_t flags;
     bool is_asked_again, is_running; /* after an answer; the client at the end */
+    bool is_several;                 /* another host has the same addresses */
     uint32_t n;                      /* that still wait */
 } still[] = {
-    {"waits", RECVFROM, 0, false, false, 1},   {"polls", POLL, 0, false, false, 1},
-    {"no-call", NO_CALL, 0, false, false, 1},  {"sleeps", NANOSLEEP, 0, false, false, 0},
-    {"locks", FUTEX, 0, false, false, 0},      {"closed", RECVFROM, FIN, false, false, 0},
-    {"reset", RECVFROM, RST, false, false, 0}, {"again", RECVFROM, 0, true, false, 1},
-    {"runs", NO_CALL, 0, false, true, 0},
+    {"waits", RECVFROM, 0, false, false, false, 1},
+    {"polls", POLL, 0, false, false, false, 1},
+    {"no-call", NO_CALL, 0, false, false, false, 1},
+    {"sleeps", NANOSLEEP, 0, false, false, false, 0},
+    {"locks", FUTEX, 0, false, false, false, 0},
+    {"closed", RECVFROM, FIN, false, false, false, 0},
+    {"reset", RECVFROM, RST, false, false, false, 0},
+    {"again", RECVFROM, 0, true, false, false, 1},
+    {"runs", NO_CALL, 0, false, true, false, 0},
+    {"several", RECVFROM, 0, false, false, true, 0},
 };
 
 static void test_still(struct fixture *f, gconstpointer data)
@@ -156,6 +162,10 @@ static void test_still(struct fixture *f, gconstpointer data)
         feed_tcp(model, 0, 0, 30, false,
                  &(struct feed_segment){2, 1, HTTP, PORT, 524, 0, way->flags | ACK, 0, NULL});
         feed_softirq(model, 0, 0, 31, 3, false);
+    }
+    if (way->is_several) {
+        feed_tcp(model, 1, 0, 50, true,
+                 &(struct feed_segment){1, 2, PORT, HTTP, 150, 0, 0, 30, NULL});
     }
     feed_switch(model, 0, 1, 100, 0, 2, 0);
     finish(f, way->is_asked_again);

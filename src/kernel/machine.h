@@ -173,8 +173,8 @@ void irq_guess(const struct lull_model *model, const struct task *task, struct l
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_thread thread, enum irq_context context,
                   struct lull_wakeup *wakeup);
-/* A loop device is a file: what ended a wait for it, on that CPU at t, is a kernel thread that read or wrote that, if it is still
- * there or has woken ksoftirqd. The wake-up says so then: it is who raised that. */
+/* Of a wake-up by a disk, on that CPU at t. A loop device is a file: what ended a wait for it is a kernel thread that read or
+ * wrote that, if it is still there or has woken ksoftirqd. The wake-up says so then: it is who raised that. */
 void irq_name_server(const struct lull_model *model, const struct cpu *cpu, int64_t t,
                      struct lull_wakeup *wakeup);
 /* What a handler represents, when something other than a wake-up happens in it. */

@@ -619,7 +619,7 @@ static bool may_serve(const struct lull_model *model, uint32_t task)
 void irq_name_server(const struct lull_model *model, const struct cpu *cpu, int64_t t,
                      struct lull_wakeup *wakeup)
 {
-    if (wakeup->cause != LULL_CAUSE_DISK || wakeup->request == LULL_NONE ||
+    if (wakeup->request == LULL_NONE ||
         !lull_block_is_of_file(&model->requests.items[wakeup->request])) {
         return;
     }

@@ -64,7 +64,9 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
     irq_classify(model, machine, cpu, task, thread, context, &wakeup);
-    irq_name_server(model, cpu, t, &wakeup);
+    if (wakeup.cause == LULL_CAUSE_DISK) {
+        irq_name_server(model, cpu, t, &wakeup);
+    }
     if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     }

@@ -76,9 +76,8 @@ struct cpu {
     int64_t
         unsure_ns; /* end of a loss since the last switch: it may be in an interrupt that started there; INT64_MIN: none */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not reported */
-    int64_t
-        softirqs_for_ns; /* when the task `softirqs_for` woke the thread of softirqs; NONE: an interrupt did */
-    uint32_t softirqs_for;
+    uint32_t softirqs_for;   /* task that woke the thread of softirqs last; LULL_NONE: none did */
+    int64_t softirqs_for_ns; /* and when */
     int64_t raised_ns[LULL_SOFTIRQS]; /* softirqs that wait to run; INT64_MIN: not raised */
     struct raiser raisers[LULL_SOFTIRQS];
     uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
@@ -226,8 +225,8 @@ struct machine {
     int64_t first_ns;
     int64_t last_ns; /* its last event so far, INT64_MIN: none */
     int64_t end_ns;  /* of its recording; INT64_MAX: not known */
-    int64_t
-        all_cpus_ns; /* since when all CPUs are recorded of which anything is; INT64_MAX: of none */
+    /* Since when all CPUs are recorded of which anything is; INT64_MAX: there are none. */
+    int64_t all_cpus_ns;
     int64_t stopped_ns;          /* when that stopped, to start again later; INT64_MIN: never */
     int64_t redump_ns;           /* start of a state dump that is not the first; INT64_MIN: none */
     uint32_t newest_task;        /* LULL_NONE: none */

@@ -5,12 +5,14 @@
 #   tools/sum_tests.py TESTLOG.json...           prints "PASSED FAILED SKIPPED"
 #   tools/sum_tests.py --failed TESTLOG.json...  prints each failed test with its reason
 #   tools/sum_tests.py --again TESTLOG.json      prints the names of failed tests that may run again
+#   tools/sum_tests.py --again-any TESTLOG.json  the same where tests of any suite may
 #
-# A log AGAIN.json beside TESTLOG.json holds the second run of some tests, which counts instead of their first.
+# A log again….json beside testlog….json holds the second run of some tests, which counts instead of their first.
 #
 # Only a test of the suite "machine" may run again: it observes what else happens on the machine, so that one of
 # a hundred runs meets something that no recorder can see. If other tests failed too, or more than MOST_AGAIN of
-# these, something is wrong with the change, and nothing runs again.
+# these, something is wrong with the change, and nothing runs again. Tests that had only the processor time that
+# nothing else wanted may all have had too little, but no more of them.
 #
 # A program that speaks no TAP counts as one test. A program that failed without a failed TAP line
 # (it crashed, hung or stopped before its plan was done) counts as one failed test more. A missing
@@ -65,13 +67,13 @@ def short_name(result):
 
 def second_results(path):
     """By name; none if nothing ran again."""
-    again = os.path.join(os.path.dirname(path), "again.json")
+    again = os.path.join(os.path.dirname(path), os.path.basename(path).replace("testlog", "again"))
     return {short_name(result): result for result in results_of(again)} if os.path.exists(again) else {}
 
 
-def names_to_repeat(path):
+def names_to_repeat(path, of_any_suite):
     failed = [result for result in results_of(path) if count_program(result)[1]]
-    may = all("machine" in re.split(r"[:+ ]", result["name"]) for result in failed) and len(failed) <= MOST_AGAIN
+    may = len(failed) <= MOST_AGAIN and (of_any_suite or all("machine" in re.split(r"[:+ ]", result["name"]) for result in failed))
     return [short_name(result) for result in failed] if may else []
 
 
@@ -111,8 +113,8 @@ if __name__ == "__main__":
         for log_path in sys.argv[2:]:
             print_failed(log_path)
         sys.exit()
-    if sys.argv[1:2] == ["--again"]:
-        print(*names_to_repeat(sys.argv[2]))
+    if sys.argv[1:2] in (["--again"], ["--again-any"]):
+        print(*names_to_repeat(sys.argv[2], sys.argv[1] == "--again-any"))
         sys.exit()
     totals = [count_log(path) for path in sys.argv[1:]]
     print(*map(sum, zip(*totals)) if totals else (0, 1, 0))

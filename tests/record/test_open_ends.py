@@ -4,6 +4,7 @@
 # process, and what that waits for itself. Needs root. LULL is the program.
 #
 # With the argument "hang" it is the program: it leaves processes that wait, says on standard output what for, and ends with its input.
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -20,7 +21,7 @@ import time
 
 from programs import exchanges
 
-LIFE_S, NAP = 60, 0.2
+LIFE_S, NAP = 100, 0.2
 # Who waits, in which call, who could end that, and what that is of it.
 CHILD, END = "child", "other end"
 SELECT = "pselect6"  # as glibc calls select()
@@ -520,21 +521,29 @@ def hang():
 
 # ---- what is said of it ----
 
-def check(tracer, kind, chain, out):
-    tid = str(chain[0][0])
-    path = recorders.ask_json("critpath", "--json", "--tid", tid, out)
+def answers(known, out, is_in_words=True):
+    """Of each kind the path as JSON, and in words: (kind, chain, path, text)."""
+    def ask(of):
+        tid = str(of[1][0][0])
+        return (*of, recorders.ask_json("critpath", "--json", "--tid", tid, out), is_in_words and recorders.ask("critpath", "--tid", tid, out))
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(ask, known))
+
+
+def check(tracer, kind, chain, path, text):
     found = [[wait[key] for key in ("tid", "call", "holder_tid", "holder_is")] for wait in path["open_waits"]]
     tap.ok(found == chain, f"{tracer}: {kind}: {chain[0][1]}: for whom, and what that waits for", "wanted", chain, "found", found)
     tap.ok(path["deadlock"] == (kind in DEADLOCKS), f"{tracer}: {kind}: {chain[0][1]}: whether it is a deadlock", path["deadlock"])
     is_unnamed = chain[0][1] in POLLS and kind == connected.__name__ and not path["open_waits"][0]["object"]
     tap.ok(not is_unnamed, f"{tracer}: {kind}: {chain[0][1]}: what it polls has a name", path["open_waits"])
-    text = recorders.ask("critpath", "--tid", tid, out)
+    if not text:
+        return
     first = next(line for line in text.splitlines() if line.startswith(("Deadlock: ", "Not over ")))
     comm = path["query"]["comm"]
     said = [f"{chain[1][0]}" if kind == signalled.__name__ else f" for its child {comm}/{who} " if what == CHILD else f" for {comm}/{who} at the other end," if call in POLLS else
             f", whose other end {comm}/{who} has," for _, call, who, what in chain if who]
     tap.ok(all(part in first for part in said) and ("child" in first) == any(CHILD in one for one in chain), f"{tracer}: {kind}: {chain[0][1]}: in words", said, first)
-    return path
 
 
 @contextlib.contextmanager
@@ -545,13 +554,12 @@ def hanging(*of_program):
         program.stdin.close()
 
 
-def question(tracer, folder, of_program=(), of_recorder=()):
-    """What the program says that it waits for, and the recording; each with what it is started by."""
-    with hanging(*of_program) as known:
-        out = os.path.join(folder, "recording")
-        subprocess.run([*of_recorder, recorders.LULL, "record", "--tracer", tracer, "-o", out, "--", "sleep", "0.3"], check=True, capture_output=True,
-                       timeout=120, stdin=subprocess.DEVNULL)
-    return known, out
+def recorded(tracer, folder, of_recorder=()):
+    """A recording of something else, while they hang."""
+    out = os.path.join(folder, "recording")
+    subprocess.run([*of_recorder, recorders.LULL, "record", "--tracer", tracer, "-o", out, "--", "sleep", "0.3"], check=True, capture_output=True,
+                   timeout=120, stdin=subprocess.DEVNULL)
+    return out
 
 
 # Runs now and then, which is in the buffers, before it sleeps: no longer than since what it writes. Then as the recorder keeps it.
@@ -562,8 +570,7 @@ BUFFERED_S = 1.5
 def snapshot(tracer, folder):
     """A flight recorder that starts when all hang, and is asked after a while. Also a process that slept later, and when."""
     out = os.path.join(folder, "snapshot")
-    with hanging() as known, \
-         subprocess.Popen([recorders.LULL, "record", "--snapshot", "--tracer", tracer], cwd=folder, stdin=subprocess.DEVNULL,
+    with subprocess.Popen([recorders.LULL, "record", "--snapshot", "--tracer", tracer], cwd=folder, stdin=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as recorder:
         for line in recorder.stderr:
             if "keeping the latest" in line:
@@ -575,33 +582,31 @@ def snapshot(tracer, folder):
             late.kill()
         recorder.send_signal(signal.SIGINT)
         recorder.communicate()
-    return known, out, late.pid, slept_ns
+    return out, late.pid, slept_ns
 
 
-def check_snapshot(tracer):
+def check_snapshot(tracer, known, out, late, slept_ns):
     """The buffers have no event of who hangs."""
-    with tempfile.TemporaryDirectory() as folder:
-        known, out, late, slept_ns = snapshot(tracer, folder)
-        with open(os.path.join(out, "recording.json"), encoding="utf-8") as file:
-            start_ns = json.load(file)["begin_ns"]
-        for kind, chain in known:
-            path = check(f"{tracer}: snapshot", kind, chain, out)
-            waits = path["open_waits"]
-            length_s = [(wait["end_ns"] - wait["begin_ns"]) / 1e9 for wait in waits]
-            tap.ok(all(wait["older"] and wait["begin_ns"] >= start_ns for wait in waits) and min(length_s) > 0.6 * BUFFERED_S,
-                   f"{tracer}: snapshot: {kind}: {chain[0][1]}: since before the buffers start", start_ns, waits)
-        wait = recorders.ask_json("critpath", "--json", "--tid", str(late), out)["open_waits"][0]
-        tap.ok(wait["call"] == "clock_nanosleep" and not wait["older"] and 0 <= wait["begin_ns"] - slept_ns < 50e6,
-               f"{tracer}: snapshot: who ran meanwhile sleeps since then", slept_ns, wait)
+    with open(os.path.join(out, "recording.json"), encoding="utf-8") as file:
+        start_ns = json.load(file)["begin_ns"]
+    for kind, chain, path, text in answers(known, out, is_in_words=False):
+        check(f"{tracer}: snapshot", kind, chain, path, text)
+        waits = path["open_waits"]
+        length_s = [(wait["end_ns"] - wait["begin_ns"]) / 1e9 for wait in waits]
+        tap.ok(all(wait["older"] and wait["begin_ns"] >= start_ns for wait in waits) and min(length_s) > 0.6 * BUFFERED_S,
+               f"{tracer}: snapshot: {kind}: {chain[0][1]}: since before the buffers start", start_ns, waits)
+    wait = recorders.ask_json("critpath", "--json", "--tid", str(late), out)["open_waits"][0]
+    tap.ok(wait["call"] == "clock_nanosleep" and not wait["older"] and 0 <= wait["begin_ns"] - slept_ns < 50e6,
+           f"{tracer}: snapshot: who ran meanwhile sleeps since then", slept_ns, wait)
 
 
 def check_blind(tracer):
     """Who may not see the files of all processes does not know who else has the other end; children are the kernel's to say."""
     with tempfile.TemporaryDirectory() as folder:
-        known, out = question(tracer, folder, ("setpriv", "--bounding-set", "-all"), ("setpriv", "--bounding-set", "-sys_ptrace"))
+        with hanging("setpriv", "--bounding-set", "-all") as known:
+            out = recorded(tracer, folder, ("setpriv", "--bounding-set", "-sys_ptrace"))
         holders = {}
-        for kind, chain in known:
-            path = recorders.ask_json("critpath", "--json", "--tid", str(chain[0][0]), out)
+        for kind, chain, path, _ in answers(known, out, is_in_words=False):
             holders[kind, chain[0][1]] = [wait["holder_is"] for wait in path["open_waits"]][:1]
         tap.ok(holders["orphan", "read"] == [None] and holders["full", "write"] == [None] and holders["communicates", "poll"] == [None],
                f"{tracer}: who may not see all files names nobody at the other end", holders)
@@ -654,16 +659,18 @@ def check_range(tracer):
 
 
 def run(tracer):
-    check_range(tracer)
     check_now(tracer)
-    check_snapshot(tracer)
-    if shutil.which("setpriv"):
-        check_blind(tracer)
     with tempfile.TemporaryDirectory() as folder:
-        known, out = question(tracer, folder)
+        with hanging() as known:
+            out, kept = recorded(tracer, folder), snapshot(tracer, folder)
         tap.ok({kind for kind, _ in known} == {kind.__name__ for kind in KINDS}, f"{tracer}: all wait", known)
-        for kind, chain in known:
-            check(tracer, kind, chain, out)
+        for kind, chain, path, text in answers(known, out):
+            check(tracer, kind, chain, path, text)
+        check_snapshot(tracer, known, *kept)
+    if tracer == recorders.TRACERS[0]:  # whichever records, what has nothing to do with that is the same
+        check_range(tracer)
+        if shutil.which("setpriv"):
+            check_blind(tracer)
 
 
 if sys.argv[1:2] == ["hang"]:

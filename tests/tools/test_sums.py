@@ -26,13 +26,13 @@ STORY = entry("lull:program+machine / story", "", "TIMEOUT")
 def main():
     tap = Tap()
 
-    def said(results, second, *options):
+    def said(results, second, *options, suffix=""):
         with tempfile.TemporaryDirectory() as folder:
-            for name, entries in ("testlog.json", results), ("again.json", second):
+            for name, entries in (f"testlog{suffix}.json", results), (f"again{suffix}.json", second):
                 if entries:
                     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                         file.writelines(json.dumps(one) + "\n" for one in entries)
-            return subprocess.run([sys.executable, TOOL, *options, os.path.join(folder, "testlog.json")], capture_output=True,
+            return subprocess.run([sys.executable, TOOL, *options, os.path.join(folder, f"testlog{suffix}.json")], capture_output=True,
                                   text=True, check=True).stdout
 
     better, still = entry("lull:program+machine / top", "ok 1 a\nok 2 b\n1..2\n"), TOP
@@ -44,11 +44,14 @@ def main():
             ("the second run counts", [GOOD, TOP], [better], "3 0 1"),
             ("also if it fails", [GOOD, TOP], [still], "2 1 1"),
             ("for its own test alone", [GOOD, CRASHED, TOP], [better], "4 1 1")):
-        tap.ok(said(results, second).strip() == wanted, name, said(results, second))
+        for suffix in "", "-least.sh":
+            tap.ok(said(results, second, suffix=suffix).strip() == wanted, name + suffix, said(results, second, suffix=suffix))
     for name, results, wanted in (
             ("nothing failed", [GOOD], ""), ("one that observes the machine", [GOOD, TOP], "top"), ("two of them", [TOP, TRACK], "top track"),
             ("one that hung", [STORY], "story"), ("three are too many", [TOP, TRACK, STORY], ""), ("another failed too", [CRASHED, TOP], "")):
         tap.ok(said(results, [], "--again").strip() == wanted, f"again: {name}", said(results, [], "--again"))
+    for name, results, wanted in (("any", [CRASHED, TOP], "crash top"), ("three are too many", [CRASHED, TOP, STORY], "")):
+        tap.ok(said(results, [], "--again-any").strip() == wanted, f"again, of any suite: {name}", said(results, [], "--again-any"))
     tap.ok(said([TOP], [], "--failed").startswith("FAILED lull:program+machine / top"), "what failed is named")
     tap.ok(said([TOP], [better], "--failed").startswith("PASSED ON ITS SECOND RUN lull:program+machine / top"), "what failed at first too")
     return tap.done()

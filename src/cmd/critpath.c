@@ -521,6 +521,7 @@ const struct lull_verb lull_verb_critpath = {
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
         "  \"kills\":[{\"host\",\"tid\",\"comm\",\"time_ns\",\"by\",\"limit\",\n"
         "            \"resident_bytes\",\"asker_tid\",\"asker_comm\"}],\n"
+        "  \"idle_elsewhere\":[{\"host\",\"tid\",\"comm\",\"cpu\",\"waited_ns\",\"idle_ns\"}],\n"
         "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
         "                 \"throttled_periods\",\"throttled_ns\",\"gone\"}],\n"
         "  \"calls\":{\"nodes\":[{\"parent\",\"function\",\"kind\",\"object\"}],\n"
@@ -563,7 +564,8 @@ const struct lull_verb lull_verb_critpath = {
         "\"parent\"; both are named by their place in the list. by_function sums up to the whole path, and has "
         "null for what was in no call that was recorded. \"kills\" are the processes of the path that the kernel killed meanwhile, "
         "\"by\" the OOM killer (oom: \"limit\" is cgroup or machine, whichever had no memory left, and \"asker_tid\" "
-        "who needed some) or for a reason that is not recorded (kernel). \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "who needed some) or for a reason that is not recorded (kernel). \"idle_elsewhere\" are tasks of the path that waited for their CPU (null: for several) "
+        "for half a millisecond or more at a time, and for how long of that another CPU of the host was idle. \"cpu_quotas\" are those that kept tasks off the CPU, in the "
         "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
         "summed over CPUs.",
     .options = options,

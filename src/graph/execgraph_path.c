@@ -612,6 +612,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     lull_quotas_list(eg, path);
     lull_stuck_list(eg, path, last);
     lull_path_list_kills(eg, path);
+    lull_path_list_idle(eg, path);
     count_losses(path, session);
     count_gaps(eg, path);
     find_hidden(path, eg->model);

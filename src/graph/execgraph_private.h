@@ -282,6 +282,10 @@ void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, ui
 
 /* path_kills.c: lists in a path that has its sums the processes of it that were killed in its time. */
 void lull_path_list_kills(const struct lull_execgraph *eg, struct lull_path *path);
+/* path_idle.c: fills path->idle. */
+void lull_path_list_idle(const struct lull_execgraph *eg, struct lull_path *path);
+/* preemption.c: the number of the first switch of a CPU after time_ns. */
+size_t lull_switch_after(const struct cpu_notes *notes, int64_t time_ns);
 
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
  * interrupt handler runs there. */

@@ -209,6 +209,7 @@ void lull_path_free(struct lull_path *path)
     g_free(path->quotas);
     g_free(path->open_waits);
     g_free(path->kills);
+    g_free(path->idle);
     if (path->strings) {
         g_string_chunk_free(path->strings);
     }

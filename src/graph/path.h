@@ -58,6 +58,16 @@ struct lull_path_kill {
     const char *asker_comm;
 };
 
+/* A task of the path that waited for its CPU while another was idle. */
+struct lull_path_idle {
+    uint32_t host, task;
+    int32_t tid;
+    const char *comm;
+    int32_t cpu;       /* for which it waited; -1: for several */
+    int64_t waited_ns; /* on the path, but for short waits */
+    int64_t idle_ns;   /* within that: some other CPU of its host was known to be idle */
+};
+
 struct lull_path {
     const char *const *host_names; /* by host index */
     uint32_t n_hosts;
@@ -103,6 +113,8 @@ struct lull_path {
     bool is_deadlock;             /* the last of them is for what the task of one of them held */
     struct lull_path_kill *kills; /* in time order */
     uint32_t n_kills;
+    struct lull_path_idle *idle; /* longest first; those that take a hundredth of it or more */
+    uint32_t n_idle;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     int64_t unrecorded_ns; /* for which nothing was recorded on one of these, the most of any */
     bool hides_idle;       /* one of these hosts does, see lull_model_hides_idle() */

@@ -49,8 +49,7 @@ static void sum_shares(GArray *shares)
     g_array_sort(shares, longest_first);
 }
 
-/* First switch after time_ns. */
-static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
+size_t lull_switch_after(const struct cpu_notes *notes, int64_t time_ns)
 {
     return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
@@ -70,7 +69,7 @@ static void add_shares(const struct lull_execgraph *eg, uint32_t task, int64_t s
     const struct lull_vcpu_thread *thread =
         vcpu != LULL_NONE ? lull_vcpu_track_thread(eg->vcpus, vcpu) : NULL;
     const struct cpu_notes *notes = thread ? notes_of(eg, thread->guest, thread->guest_cpu) : NULL;
-    for (size_t i = notes ? switch_after(notes, start_ns) : 0;
+    for (size_t i = notes ? lull_switch_after(notes, start_ns) : 0;
          notes && i > 0 && i <= notes->switches.count && start_ns < end_ns; i++) {
         const struct switch_note *note = &notes->switches.items[i - 1];
         const int64_t until_ns =
@@ -102,7 +101,7 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_
     if (!notes) {
         return shares;
     }
-    size_t i = switch_after(notes, piece->start_ns);
+    size_t i = lull_switch_after(notes, piece->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
         if (note->time_ns >= piece->end_ns) {

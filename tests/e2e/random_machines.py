@@ -45,6 +45,7 @@ SCENES = {
     "namespaces": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", "")},
     "headerless": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", ""), "options": " headerless"},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
+    "pinned": {"acts": LOCAL, "pinned": True, "seeds": 6},
     "gaps": {"acts": GROWING, "gaps": "discarded"},
     "holes": {"acts": GROWING, "gaps": "packet"},
     "bare-holes": {"acts": GROWING, "gaps": "packet", "options": " contexts none"},
@@ -61,6 +62,7 @@ class Task:
         self.then = None  # what comes after this burst
         self.ends, self.inbox, self.sent_on = [], [], set()  # of connections
         self.is_child = self.is_reused = self.hears = False
+        self.home = None  # the number of the only CPU on which it runs; None: on any
 
     @property
     def state(self):
@@ -76,6 +78,7 @@ class Cpu:
     def __init__(self, host, number):
         self.where, self.number = f"{host.name}/{number}", number
         self.task, self.since, self.busy = None, 0, -1  # busy: an interrupt until then
+        self.idle = []  # [start, end] of each time
 
 
 class Host:
@@ -99,8 +102,11 @@ class Simulation:  # pylint: disable=R0904
                 host.offset = self.chance.randrange(-5 * 10**9, 5 * 10**9)
                 host.options += f" offset {host.offset}ns drift {self.chance.uniform(-50, 50):.1f}"
             self.hosts.append(host)
+            for cpu in host.cpus:
+                cpu.idle.append([0, self.end])
             for _ in range(self.chance.randrange(3, scene.get("tasks", 6) + 1)):
                 task = self.add_task(host)
+                task.home = self.chance.choice((0, 0, None, *range(len(host.cpus)))) if scene.get("pinned") else None
                 task.become(0, "unknown")
                 self.at(self.chance.randrange(10 * US, 3 * MS), self.first, task)
         self.connect()
@@ -126,7 +132,8 @@ class Simulation:  # pylint: disable=R0904
 
     def script(self):
         found = [f"host {host.name}{host.options}" for host in self.hosts]
-        found += [f"task {task.name} {task.host.name} {task.tid}/{task.pid}" for task in self.all_tasks()]
+        found += [f"task {task.name} {task.host.name} {task.tid}/{task.pid}" + (f" on {task.home}" if task.home is not None else "")
+                  for task in self.all_tasks()]
         found += self.flows + [line for _, line in sorted(self.lines, key=lambda one: one[0])]
         return "\n".join(found) + "\n"
 
@@ -189,7 +196,7 @@ class Simulation:  # pylint: disable=R0904
         return self.chance.choice((self.chance.randrange(30 * US, 200 * US), self.chance.randrange(200 * US, 4 * MS)))
 
     def first(self, task):
-        free = [cpu for cpu in task.host.cpus if not cpu.task and cpu.busy < self.now]
+        free = [cpu for cpu in task.host.cpus if not cpu.task and cpu.busy < self.now and task.home in (None, cpu.number)]
         if not free:
             self.at(self.now + 100 * US, self.first, task)
             return
@@ -198,6 +205,8 @@ class Simulation:  # pylint: disable=R0904
 
     def start(self, cpu, task, line):
         self.say(self.now, cpu.where, line)
+        if not cpu.task:
+            cpu.idle[-1][1] = self.now
         cpu.task, cpu.since, task.cpu = task, self.now, cpu
         task.become(self.now, "running")
         self.go_on(task, task.left)
@@ -215,9 +224,14 @@ class Simulation:  # pylint: disable=R0904
             self.at(cpu.busy + 2 * US, function, *arguments)
         return cpu.busy >= self.now
 
-    def take_next(self, host):
-        older = [task for task in host.queue if task.log[-1][0] < self.now - US]  # sched_wakeup comes a moment after sched_waking
-        task = self.chance.choice(older or host.queue)
+    @staticmethod
+    def may_take(cpu, host):
+        return [task for task in host.queue if task.home in (None, cpu.number)]
+
+    def take_next(self, cpu, host):
+        may = self.may_take(cpu, host)
+        older = [task for task in may if task.log[-1][0] < self.now - US]  # sched_wakeup comes a moment after sched_waking
+        task = self.chance.choice(older or may)
         host.queue.remove(task)
         return task
 
@@ -225,8 +239,8 @@ class Simulation:  # pylint: disable=R0904
         if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.slice, task, turn):
             return
         done = self.now - task.cpu.since
-        if task.host.queue and task.left - done >= 20 * US:
-            following = self.take_next(task.host)
+        if self.may_take(task.cpu, task.host) and task.left - done >= 20 * US:
+            following = self.take_next(task.cpu, task.host)
             task.left -= done
             self.be_runnable(task)
             self.start(task.cpu, following, f"run {following.name}")
@@ -240,12 +254,13 @@ class Simulation:  # pylint: disable=R0904
         cpu, host = task.cpu, task.host
         task.become(self.now, state)
         task.turn += 1
-        if host.queue and self.chance.random() < 0.9:
-            following = self.take_next(host)
+        if self.may_take(cpu, host) and self.chance.random() < 0.9:
+            following = self.take_next(cpu, host)
             self.start(cpu, following, f"block {prev_state} then {following.name}")
             return
         self.say(self.now, cpu.where, f"block {prev_state}")
         cpu.task = None
+        cpu.idle.append([self.now, self.end])
         self.kick_later(host, [cpu])
 
     def kick_later(self, host, cpus):
@@ -254,8 +269,8 @@ class Simulation:  # pylint: disable=R0904
             self.at(self.now + self.chance.randrange(10 * US, 60 * US), self.kick, host, self.chance.choice(idle))
 
     def kick(self, host, cpu):
-        if not cpu.task and host.queue and not self.is_held(cpu, self.kick, host, cpu):
-            task = self.take_next(host)
+        if not cpu.task and self.may_take(cpu, host) and not self.is_held(cpu, self.kick, host, cpu):
+            task = self.take_next(cpu, host)
             self.start(cpu, task, f"run {task.name}")
 
     def woken(self, task, why):
@@ -263,7 +278,7 @@ class Simulation:  # pylint: disable=R0904
         # Who looks only for a moment between two waits waits once: "tries" of docs/HOWITWORKS.md are not what this is about.
         task.left = max(self.burst(), (self.now - task.log[-1][0]) // 5 if why[0] == "timer" else 0)
         self.be_runnable(task)
-        self.kick_later(task.host, task.host.cpus)
+        self.kick_later(task.host, [cpu for cpu in task.host.cpus if task.home in (None, cpu.number)])
 
     def finish(self, task, turn):
         if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.finish, task, turn):
@@ -658,6 +673,47 @@ def check_tcp(simulation, segments):
     return wrong
 
 
+LEAST_WAIT = MS // 2  # a moment is what it takes to bring a task to an idle CPU
+SLACK = LEAST_WAIT + 50 * US  # of one wait that is about so long
+
+
+def idle_of(truth, since):
+    """{tid: [how long the steps of a path have it wait for its CPU, so long of that another one was idle]}, of each CPU since a time."""
+    sums = {}
+    for begin, end, task, state, _ in truth:
+        if state != "preempted" or end - begin < LEAST_WAIT:
+            continue
+        edges = []
+        for cpu in task.host.cpus:
+            if cpu.number != task.home:
+                edges += [(max(begin, low, since.get(cpu, 0)), min(end, high)) for low, high in cpu.idle if low < end and high > begin]
+        moments = sorted({begin, end, *(moment for edge in edges for moment in edge)})
+        one = sums.setdefault(task.tid, [0, 0])
+        one[0] += end - begin
+        one[1] += sum(high - low for low, high in zip(moments, moments[1:]) if any(edge[0] <= low and high <= edge[1] for edge in edges))
+    return sums
+
+
+def check_idle(simulation, truth, answer):
+    """What a path says of CPUs that were idle while its tasks waited for theirs, where that was otherwise."""
+    found = {one["tid"]: one for one in answer["idle_elsewhere"]}
+    truth = cut(truth, 0, answer["segments"][-1]["end_ns"] - EPOCH)  # the trace ends with its last event
+    least, wrong = (answer["segments"][-1]["end_ns"] - answer["segments"][0]["begin_ns"]) / 100, []
+    first = {cpu: min((time for time, line in simulation.lines if f" {cpu.where} " in line), default=simulation.end)
+             for host in simulation.hosts for cpu in host.cpus}  # nothing is known of it before
+    seen = idle_of(truth, first)
+    for tid, (waited, idle) in idle_of(truth, {}).items():
+        home = next(task.home for task in simulation.all_tasks() if task.tid == tid)
+        one = found.pop(tid, None)
+        if home is None:  # which CPU it waits for is what a wake-up says
+            continue
+        if one is None:
+            wrong += [f"{tid}: {idle} ns of {waited} ns are missing"] if seen[tid][1] > least + SLACK else []
+        elif one["cpu"] != home or abs(one["waited_ns"] - waited) > SLACK or not seen[tid][1] - SLACK <= one["idle_ns"] <= idle + SLACK:
+            wrong.append(f"{tid}: {one}, not {idle} ns of {waited} ns for CPU {home}")
+    return wrong + [f"{one}, which is wrong" for one in found.values() if one["idle_ns"] > least + SLACK]
+
+
 def check(seed, scene, folder, programs):
     """What is wrong, and how many ns of paths were looked at."""
     lull, make_traces = programs
@@ -689,6 +745,8 @@ def check(seed, scene, folder, programs):
             continue
         answer = json.loads(done.stdout)
         truth = cut(path_of(task, task.log[0][0], simulation.end), start, end)
+        if "pinned" in scene:
+            wrong += [f"seed {seed}: {task.name}: {text}" for text in check_idle(simulation, truth, answer)]
         if "burst" in scene:
             wrong += [f"seed {seed}: {task.name}: {text}" for text in check_tcp(simulation, answer["segments"])]
         # The clocks of hosts are those of the reference plus the error that sync states.

@@ -15,6 +15,8 @@ struct sc_task {
     struct sc_host *host;
     int tid, pid;
     char *comm;
+    bool stays;
+    unsigned home; /* if so: the CPU */
 };
 
 enum action { ACTION_EVENT, ACTION_SWITCH, ACTION_LOSE, ACTION_GAP };
@@ -180,6 +182,12 @@ struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm
     return task;
 }
 
+void sc_task_stays(struct sc_task *task, unsigned cpu)
+{
+    task->stays = true;
+    task->home = cpu;
+}
+
 struct sc_host *sc_task_host(const struct sc_task *task)
 {
     return task->host;
@@ -226,8 +234,9 @@ void sc_block(struct sc_host *host, unsigned cpu, int64_t t, int prev_state, str
 void sc_wake(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *task)
 {
     const char *format = "comm=\"%s\" tid=%d prio=20 target_cpu=%u";
-    put(host, cpu, t, "sched_waking", format, task->comm, task->tid, cpu);
-    put(host, cpu, t + US, "sched_wakeup", format, task->comm, task->tid, cpu);
+    const unsigned target = task->stays ? task->home : cpu;
+    put(host, cpu, t, "sched_waking", format, task->comm, task->tid, target);
+    put(host, cpu, t + US, "sched_wakeup", format, task->comm, task->tid, target);
 }
 
 void sc_fork(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *parent,

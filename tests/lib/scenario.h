@@ -38,6 +38,8 @@ void sc_host_without_headers(struct sc_host *host);
 /* Its packets are recorded as LTTng's add-on does: TCP's numbers alone. */
 void sc_host_with_numbers(struct sc_host *host);
 struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm);
+/* Wakers put it on that CPU, not on their own. */
+void sc_task_stays(struct sc_task *task, unsigned cpu);
 struct sc_host *sc_task_host(const struct sc_task *task);
 /* protocol: 6 or 17; server may be the client itself (loopback device). */
 struct sc_flow *sc_flow(struct scenario *scenario, struct sc_host *client, unsigned client_port,

@@ -127,7 +127,7 @@ static bool read_host(struct script *s, const struct words *w)
     return true;
 }
 
-/* task NAME HOST TID[/PID] [as COMM] */
+/* task NAME HOST TID[/PID] [as COMM] [on CPU] */
 static bool read_task(struct script *s, const struct words *w)
 {
     struct sc_host *host = find(s, s->hosts, "no such host", word_at(w, 2));
@@ -142,8 +142,13 @@ static bool read_task(struct script *s, const struct words *w)
     if (tid <= 0) {
         return fail(s, "not a task id", word_at(w, 3));
     }
-    g_hash_table_insert(s->tasks, g_strdup(word_at(w, 1)),
-                        sc_task(host, (int)tid, (int)pid, word_at(w, w->count > 4 ? 5 : 1)));
+    const bool is_named = strcmp(word_at(w, 4), "as") == 0;
+    const guint rest = is_named ? 6 : 4;
+    struct sc_task *task = sc_task(host, (int)tid, (int)pid, word_at(w, is_named ? 5 : 1));
+    if (strcmp(word_at(w, rest), "on") == 0) {
+        sc_task_stays(task, (unsigned)strtoul(word_at(w, rest + 1), NULL, 10));
+    }
+    g_hash_table_insert(s->tasks, g_strdup(word_at(w, 1)), task);
     return true;
 }
 

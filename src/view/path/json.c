@@ -310,6 +310,22 @@ static void write_kills(struct lull_out *out, const struct lull_path *path)
     }
 }
 
+static void write_idle(struct lull_out *out, const struct lull_path *path)
+{
+    lull_out_text(out, "],\n\"idle_elsewhere\":[");
+    for (uint32_t i = 0; i < path->n_idle; i++) {
+        const struct lull_path_idle *task = &path->idle[i];
+        struct json_object *object = json_object_new_object();
+        add_host(object, path, task->host);
+        lull_json_add_number(object, "tid", task->tid);
+        lull_json_add_text(object, "comm", task->comm);
+        add_known(object, "cpu", task->cpu, task->cpu >= 0);
+        lull_json_add_number(object, "waited_ns", task->waited_ns);
+        lull_json_add_number(object, "idle_ns", task->idle_ns);
+        write_element(out, i, object);
+    }
+}
+
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error)
 {
@@ -329,6 +345,7 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     write_sync(&out, path);
     write_open_waits(&out, path);
     write_kills(&out, path);
+    write_idle(&out, path);
     lull_out_text(&out, "],\n\"cpu_quotas\":[");
     for (uint32_t i = 0; i < path->n_quotas; i++) {
         write_element(&out, i, lull_quota_json(path->quotas[i]));

@@ -29,6 +29,10 @@ void text_add_heading(const struct text_view *view, struct lull_table *table, co
 void text_add_share(const struct text_view *view, struct lull_table *table, const char *what,
                     int64_t duration_ns, const char *ansi);
 
+/* ---- notes.c ---- */
+
+void text_print_notes(struct text_view *view);
+
 /* ---- counts.c ---- */
 
 /* What counters counted, by task, if the style has it. */

@@ -284,6 +284,10 @@ void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, ui
 void lull_path_list_kills(const struct lull_execgraph *eg, struct lull_path *path);
 /* path_idle.c: fills path->idle. */
 void lull_path_list_idle(const struct lull_execgraph *eg, struct lull_path *path);
+/* For how long some CPU of the host but `cpu` was idle in that time, in which a task waited for that one. False: that is
+ * too short to say something, or which CPU it waited for is not known (-1). */
+bool lull_idle_elsewhere(const struct lull_execgraph *eg, uint32_t host, int32_t cpu,
+                         int64_t start_ns, int64_t end_ns, int64_t *idle_ns);
 /* preemption.c: the number of the first switch of a CPU after time_ns. */
 size_t lull_switch_after(const struct cpu_notes *notes, int64_t time_ns);
 

@@ -45,32 +45,30 @@ static bool add_idle(const struct cpu_notes *notes, struct span within, GArray *
     return false;
 }
 
-/* For how long some CPU of the host but `cpu` was idle within the span. `idle` is scratch. */
-static int64_t idle_elsewhere(const struct host_notes *host, int32_t cpu, struct span within,
-                              GArray *idle)
+bool lull_idle_elsewhere(const struct lull_execgraph *eg, uint32_t host, int32_t cpu,
+                         int64_t start_ns, int64_t end_ns, int64_t *idle_ns)
 {
-    int64_t sum_ns = 0, until_ns = within.start_ns;
-    g_array_set_size(idle, 0);
-    for (size_t c = 0; c < host->cpus.count; c++) {
-        if ((int32_t)c != cpu && add_idle(&host->cpus.items[c], within, idle)) {
-            return within.end_ns - within.start_ns;
+    const struct span within = {start_ns, end_ns};
+    int64_t until_ns = start_ns;
+    if (cpu < 0 || end_ns - start_ns < LEAST_NS || host >= eg->hosts.count) {
+        return false;
+    }
+    g_autoptr(GArray) idle = g_array_new(FALSE, FALSE, sizeof(struct span));
+    const struct host_notes *notes = &eg->hosts.items[host];
+    for (size_t c = 0; c < notes->cpus.count; c++) {
+        if ((int32_t)c != cpu && add_idle(&notes->cpus.items[c], within, idle)) {
+            *idle_ns = end_ns - start_ns;
+            return true;
         }
     }
     g_array_sort(idle, by_start);
+    *idle_ns = 0;
     for (guint i = 0; i < idle->len; i++) {
         const struct span *span = &g_array_index(idle, struct span, i);
-        const int64_t start_ns = MAX(span->start_ns, until_ns);
-        sum_ns += MAX(span->end_ns - start_ns, 0);
+        *idle_ns += MAX(span->end_ns - MAX(span->start_ns, until_ns), 0);
         until_ns = MAX(until_ns, span->end_ns);
     }
-    return sum_ns;
-}
-
-/* Its CPU was busy with others: what is throttled is kept off an idle one. */
-static bool is_preempted(const struct lull_segment *segment)
-{
-    return segment->state == LULL_STATE_PREEMPTED && segment->cause == LULL_CAUSE_NONE &&
-           segment->cpu >= 0;
+    return true;
 }
 
 static gint longest_first(gconstpointer a, gconstpointer b)
@@ -98,12 +96,13 @@ static void keep_longest(struct lull_path *path, GArray *tasks)
 void lull_path_list_idle(const struct lull_execgraph *eg, struct lull_path *path)
 {
     g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct lull_path_idle));
-    g_autoptr(GArray) idle = g_array_new(FALSE, FALSE, sizeof(struct span));
     struct lull_map numbers = {0}; /* task → its number in `tasks` */
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *segment = &path->segments[i];
-        const int64_t ns = segment->end_ns - segment->start_ns;
-        if (!is_preempted(segment) || ns < LEAST_NS || segment->host >= eg->hosts.count) {
+        int64_t idle_ns;
+        if (segment->state != LULL_STATE_PREEMPTED || segment->cause == LULL_CAUSE_THROTTLED ||
+            !lull_idle_elsewhere(eg, segment->host, segment->cpu, segment->start_ns,
+                                 segment->end_ns, &idle_ns)) {
             continue;
         }
         uint32_t number = lull_map_find(&numbers, segment->task);
@@ -119,10 +118,8 @@ void lull_path_list_idle(const struct lull_execgraph *eg, struct lull_path *path
         struct lull_path_idle *task = &g_array_index(tasks, struct lull_path_idle, number);
         task->comm = segment->comm;
         task->cpu = task->cpu == segment->cpu ? task->cpu : -1;
-        lull_add(&task->waited_ns, ns);
-        lull_add(&task->idle_ns,
-                 idle_elsewhere(&eg->hosts.items[segment->host], segment->cpu,
-                                (struct span){segment->start_ns, segment->end_ns}, idle));
+        lull_add(&task->waited_ns, segment->end_ns - segment->start_ns);
+        lull_add(&task->idle_ns, idle_ns);
     }
     lull_map_free(&numbers);
     keep_longest(path, tasks);

@@ -445,7 +445,18 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
     return (uint32_t)portions->samples.count - 1;
 }
 
-struct each_piece {
+static void each_piece(const struct lull_portions *portions, uint32_t sample,
+                       void (*take)(void *user, const struct path_piece *piece), void *user)
+{
+    const struct lull_sample *it = lull_sample_at(portions, sample);
+    g_autoptr(GArray) hops =
+        lull_critpath_find(portions->eg->graph, it->task, it->start_ns, it->end_ns, portions->kind);
+    for (guint i = 0; i < hops->len; i++) {
+        lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), take, user);
+    }
+}
+
+struct passing {
     const struct lull_portions *portions;
     void (*take)(void *user, const struct lull_sample_piece *piece);
     void *user;
@@ -453,29 +464,58 @@ struct each_piece {
 
 static void pass_piece(void *user, const struct path_piece *piece)
 {
-    const struct each_piece *each = user;
-    const struct lull_task *task = lull_model_task(each->portions->eg->model, piece->hop->line);
+    const struct passing *passing = user;
+    const struct lull_task *task = lull_model_task(passing->portions->eg->model, piece->hop->line);
     const struct lull_sample_piece out = {.host = task->host,
                                           .tid = task->tid,
                                           .start_ns = piece->start_ns,
                                           .end_ns = piece->end_ns,
                                           .state = piece->state,
                                           .cause = piece->cause};
-    each->take(each->user, &out);
+    passing->take(passing->user, &out);
 }
 
 void lull_sample_each_piece(const struct lull_portions *portions, uint32_t sample,
                             void (*take)(void *user, const struct lull_sample_piece *piece),
                             void *user)
 {
-    struct each_piece each = {portions, take, user};
-    const struct lull_sample *it = lull_sample_at(portions, sample);
-    g_autoptr(GArray) hops =
-        lull_critpath_find(portions->eg->graph, it->task, it->start_ns, it->end_ns, portions->kind);
-    for (guint i = 0; i < hops->len; i++) {
-        lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), pass_piece,
-                             &each);
+    struct passing passing = {portions, take, user};
+    each_piece(portions, sample, pass_piece, &passing);
+}
+
+struct idle_sum {
+    const struct lull_portions *portions;
+    const struct lull_portion *portion;
+    GString *comm; /* scratch */
+    int64_t *waited_ns, *idle_ns;
+};
+
+static void add_idle(void *user, const struct path_piece *piece)
+{
+    const struct idle_sum *sum = user;
+    const struct lull_execgraph *eg = sum->portions->eg;
+    const uint32_t line = piece->hop->line, host = lull_model_task(eg->model, line)->host;
+    int64_t idle_ns;
+    if (piece->state != LULL_STATE_PREEMPTED || piece->cause == LULL_CAUSE_THROTTLED ||
+        host != sum->portion->host) {
+        return;
     }
+    g_string_truncate(sum->comm, 0);
+    lull_evidence_append_kind(sum->comm, lull_model_comm(eg->model, line, piece->end_ns));
+    if (strcmp(sum->comm->str, sum->portion->comm) == 0 &&
+        lull_idle_elsewhere(eg, host, piece->hop->cpu, piece->start_ns, piece->end_ns, &idle_ns)) {
+        lull_add(sum->waited_ns, piece->end_ns - piece->start_ns);
+        lull_add(sum->idle_ns, idle_ns);
+    }
+}
+
+void lull_sample_idle(const struct lull_portions *portions, uint32_t sample,
+                      const struct lull_portion *portion, int64_t *waited_ns, int64_t *idle_ns)
+{
+    g_autoptr(GString) comm = g_string_new(NULL);
+    struct idle_sum sum = {portions, portion, comm, waited_ns, idle_ns};
+    *waited_ns = *idle_ns = 0;
+    each_piece(portions, sample, add_idle, &sum);
 }
 
 /* ---- what there is ---- */

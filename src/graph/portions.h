@@ -77,6 +77,11 @@ void lull_sample_each_piece(const struct lull_portions *portions, uint32_t sampl
                             void (*take)(void *user, const struct lull_sample_piece *piece),
                             void *user);
 
+/* Finds the path of a sample again. For how long its tasks of that portion, which is preempted, waited for their CPUs, but
+ * for short waits, and how long within that another CPU was idle. */
+void lull_sample_idle(const struct lull_portions *portions, uint32_t sample,
+                      const struct lull_portion *portion, int64_t *waited_ns, int64_t *idle_ns);
+
 uint32_t lull_portions_count(const struct lull_portions *portions);
 const struct lull_portion *lull_portions_at(const struct lull_portions *portions, uint32_t portion);
 uint32_t lull_portions_lock_count(const struct lull_portions *portions);

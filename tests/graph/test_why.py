@@ -161,6 +161,9 @@ def check_cause(scratch, name, held_up, seed, *choice):
         check_portion(name, first)
     if name == "cpu":
         check_lineage(label, [traces, *choice], first)
+        tap.ok(first["idle_ns"] == first["waited_ns"] and close(first["idle_ns"], machines.held, 0.03), f"{label}: two CPUs were idle meanwhile", first)
+    else:
+        tap.ok(first["waited_ns"] is None, f"{label}: it waited for no CPU", first)
     check_numbers(label, kind, first, machines, slow)
     tap.ok(first["through"] == "asker on client", f"{label}: the asker waited for it", first["through"])
     check_text(label, [traces, *choice], first)
@@ -256,6 +259,12 @@ def check_idle_worker(scratch):
     first = kind["contributions"][0]
     tap.ok(first["lock"] is None and (first["comm"], first["state"], first["detail"]) == ("server", "preempted", "by burner"),
            "an idle worker's wait is no lock: what it waited for is named", first)
+    # Nobody but the keeper runs on the second CPU, which it leaves before the work begins, and takes again when that is done.
+    tap.ok(first["waited_ns"] == first["idle_ns"] and close(first["waited_ns"], machines.held), "it was idle while the server waited for the first",
+           first, machines.held)
+    text = lull("why", "--host", "web", "--begin", "+100ms", "--period", period, traces).stdout
+    took = re.search(r"    In instance \d+ another CPU was idle for (.*) of the (.*) that it waited for its own: it may be bound to that", text)
+    tap.ok(took and took[1] == took[2], "so says the text", text)
 
 
 # ---- choosing ----

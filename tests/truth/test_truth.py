@@ -243,6 +243,21 @@ def check_modes(name, answer):
     tap.ok(running == modes, f"{name}: the modes sum to what runs", f"{modes} of {running}")
 
 
+def check_idle(name, trace, answer):
+    """Both are bound to CPU 0: when the other CPU was idle meanwhile its own switches say."""
+    printed = subprocess.run([os.environ["LULL"], "print", "--json", "--filter", 'name == "sched_switch" && cpu == 1', trace],
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+    switches = [(event["time_ns"], event["fields"]["next_tid"]) for event in map(json.loads, printed)]
+    idle = [(low, high) for (low, tid), (high, _) in zip(switches, switches[1:]) if tid == 0]
+    waits = [(s["begin_ns"], s["end_ns"]) for s in answer["segments"] if s["state"] == "preempted" and length(s) >= MS / 2]
+    wanted = [{"host": "t1", "tid": answer["query"]["tid"], "comm": "t-victim", "cpu": 0, "waited_ns": sum(end - begin for begin, end in waits),
+               "idle_ns": sum(max(0, min(end, high) - max(begin, low)) for begin, end in waits for low, high in idle)}]
+    tap.ok(answer["idle_elsewhere"] == wanted, f"{name}: for how long the other CPU was idle", wanted, answer["idle_elsewhere"])
+    text = subprocess.run([os.environ["LULL"], "critpath", "--comm", "t-victim", trace], capture_output=True, text=True, check=True).stdout
+    said = re.search(r"^t-victim/\d+ waited .* for CPU 0, and for .* of that another CPU was idle: it may be bound to CPU 0", text, re.M)
+    tap.ok(said, f"{name}: says so in words", text[:1500])
+
+
 def truth(name, comm, begin, end, legs, order):
     trace, stamps = os.path.join(samples, "truth", name), stamps_of(name)
     answer = ask("critpath", trace, "--comm", comm, "--begin", str(stamps[begin]), "--end", str(stamps[end]))
@@ -265,6 +280,7 @@ def truth(name, comm, begin, end, legs, order):
         named = sum(length(s) for s in preempted if "t-rival" in (s["detail"] or ""))
         tap.ok(named > 0.9 * sum(map(length, preempted)) > 0, f"{name}: says that t-rival ran instead",
                f"named in {named / MS:.3f} ms", describe(preempted))
+        check_idle(name, trace, answer)
 
 
 def workload(name, master, children, order, *options):

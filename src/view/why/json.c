@@ -97,6 +97,10 @@ static struct json_object *contribution_to_json(const struct lull_why_shown *why
     add_ns(object, "typical_ns", contribution->typical_ns);
     json_object_object_add(object, "outstanding",
                            json_object_new_int64(contribution->n_outstanding));
+    int64_t waited_ns, idle_ns;
+    const bool is_idle = lull_contribution_idle(why, contribution, &waited_ns, &idle_ns);
+    json_object_object_add(object, "waited_ns", is_idle ? json_object_new_int64(waited_ns) : NULL);
+    json_object_object_add(object, "idle_ns", is_idle ? json_object_new_int64(idle_ns) : NULL);
     const struct lull_instance *most = lull_why_instance(why, kind, contribution->most);
     json_object_object_add(object, "most", most ? json_object_new_int64(most->number) : NULL);
     return object;

@@ -313,6 +313,40 @@ static void append_likely(GString *out, double low_ns, double high_ns)
     }
 }
 
+bool lull_contribution_idle(const struct lull_why_shown *why,
+                            const struct lull_contribution *contribution, int64_t *waited_ns,
+                            int64_t *idle_ns)
+{
+    const struct lull_portion *portion =
+        lull_portions_at(why->paths.portions, contribution->portion);
+    if (portion->state != LULL_STATE_PREEMPTED || portion->cause == LULL_CAUSE_THROTTLED ||
+        contribution->lock != LULL_NONE) {
+        return false;
+    }
+    lull_sample_idle(why->paths.portions, contribution->most, portion, waited_ns, idle_ns);
+    return *waited_ns > 0;
+}
+
+/* The machine was not full in the one that has most of it. */
+static void append_idle(GString *out, const struct lull_why_shown *why,
+                        const struct lull_why_group *kind,
+                        const struct lull_contribution *contribution)
+{
+    const struct lull_instance *most = lull_why_instance(why, kind, contribution->most);
+    int64_t waited_ns, idle_ns;
+    if (!lull_contribution_idle(why, contribution, &waited_ns, &idle_ns) || !most ||
+        idle_ns < waited_ns / 2) {
+        return;
+    }
+    g_string_append_printf(out, "    In %s %u another CPU was idle for ",
+                           lull_instances_word(why->paths.instances), most->number);
+    append_duration(out, (double)idle_ns);
+    g_string_append(out, " of the ");
+    append_duration(out, (double)waited_ns);
+    g_string_append(out,
+                    " that it waited for its own: it may be bound to that (taskset, cpuset).\n");
+}
+
 void lull_contribution_append_evidence(GString *out, const struct lull_why_shown *why,
                                        const struct lull_why_group *kind,
                                        const struct lull_contribution *contribution, bool ascii)
@@ -338,6 +372,7 @@ void lull_contribution_append_evidence(GString *out, const struct lull_why_shown
     if (n_slow > 1) {
         g_string_append(out, ".\n");
     }
+    append_idle(out, why, kind, contribution);
     append_lineage(out, why, contribution, ascii);
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");

@@ -44,6 +44,11 @@ char *lull_contribution_lineage(const struct lull_why_shown *why,
 /* How the process of that task was called; NULL likewise. */
 const char *lull_contribution_command(const struct lull_why_shown *why,
                                       const struct lull_contribution *contribution);
+/* Of one that is about being preempted: for how long its tasks waited for their CPUs in the sample that has most of it, and
+ * how long within that another CPU was idle. False: it is not, or they did not wait for long. */
+bool lull_contribution_idle(const struct lull_why_shown *why,
+                            const struct lull_contribution *contribution, int64_t *waited_ns,
+                            int64_t *idle_ns);
 /* The slow instance whose path is that sample. */
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample);

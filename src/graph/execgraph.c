@@ -221,6 +221,11 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
     struct lull_execgraph *eg = user;
     struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
     lull_quotas_switched(eg, notes, fact->time_ns);
+    if (G_UNLIKELY(fact->unknown_ns > 0) && notes->switches.count > 0) {
+        /* Who had it then, or idleness, did not last until now: how long it did nobody knows. */
+        lull_vec_push(&notes->switches, (struct switch_note){fact->since_ns - fact->unknown_ns,
+                                                             LULL_NONE, true, false});
+    }
     lull_vec_push(&notes->switches,
                   (struct switch_note){fact->time_ns, fact->task, fact->is_unknown,
                                        fact->previous_is_runnable});

@@ -227,6 +227,43 @@ static void test_preempted(void)
     world_close(&world);
 }
 
+/* 7 waits for CPU 0 from 2 to 9 ms. CPU 1 is idle from 1 ms on, CPU 2 from 4 to 6 ms, CPU 3 has no event. */
+static void check_idle(int64_t seen_ms, int64_t idle_ms)
+{
+    const int64_t ms = 1000000;
+    struct world world;
+    world_open(&world);
+    struct lull_model *model = world.model;
+    const int64_t t = world.now_ns;
+    feed_switch(model, 0, 0, t, 0, 7, 0);
+    feed_switch(model, 0, 1, t, 0, 9, 0);
+    feed_switch(model, 0, 2, t, 0, 10, 0);
+    feed_switch(model, 0, 1, t + 1 * ms, 9, 0, 1);
+    feed_switch(model, 0, 0, t + 2 * ms, 7, 8, 0);
+    feed_switch(model, 0, 2, t + 4 * ms, 10, 0, 1);
+    feed_switch(model, 0, 2, t + 6 * ms, 0, 10, 0);
+    if (seen_ms) { /* 9 has run again: when it started to is not in the trace */
+        feed_switch(model, 0, 1, t + seen_ms * ms, 9, 0, 1);
+    }
+    feed_switch(model, 0, 0, t + 9 * ms, 8, 7, 1);
+    feed_switch(model, 0, 0, t + 10 * ms, 7, 0, 1);
+    lull_model_finish(model);
+    struct lull_path *path = path_of(&world, 0, 7, t, t + 10 * ms);
+    g_assert_cmpuint(path->n_idle, ==, 1);
+    g_assert_cmpint(path->idle->tid, ==, 7);
+    g_assert_cmpint(path->idle->cpu, ==, 0);
+    g_assert_cmpint(path->idle->waited_ns, ==, 7 * ms);
+    g_assert_cmpint(path->idle->idle_ns, ==, idle_ms * ms);
+    lull_path_free(path);
+    world_close(&world);
+}
+
+static void test_idle(void)
+{
+    check_idle(0, 7);
+    check_idle(7, 2 + 2); /* from 4 to 6 ms CPU 2, and from 7 to 9 ms CPU 1 */
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -236,5 +273,6 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/evidence/interrupt", test_interrupt);
     g_test_add_func("/graph/evidence/woken", test_woken);
     g_test_add_func("/graph/evidence/preempted", test_preempted);
+    g_test_add_func("/graph/evidence/idle", test_idle);
     return g_test_run();
 }

@@ -521,11 +521,17 @@ def hang():
 
 # ---- what is said of it ----
 
+def is_first(known, of):
+    """Of those of its kind that wait in that call: the others have the same words, and are no other in a snapshot."""
+    return next(one for one in known if one[0] == of[0] and one[1][0][1] == of[1][0][1]) is of
+
+
 def answers(known, out, is_in_words=True):
-    """Of each kind the path as JSON, and in words: (kind, chain, path, text)."""
+    """The paths as JSON, and some in words: (kind, chain, path, text). Recordings have what the whole machine did meanwhile: to ask takes a while."""
     def ask(of):
         tid = str(of[1][0][0])
-        return (*of, recorders.ask_json("critpath", "--json", "--tid", tid, out), is_in_words and recorders.ask("critpath", "--tid", tid, out))
+        return (*of, recorders.ask_json("critpath", "--json", "--tid", tid, out),
+                is_in_words and is_first(known, of) and recorders.ask("critpath", "--tid", tid, out))
 
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(ask, known))
@@ -589,7 +595,7 @@ def check_snapshot(tracer, known, out, late, slept_ns):
     """The buffers have no event of who hangs."""
     with open(os.path.join(out, "recording.json"), encoding="utf-8") as file:
         start_ns = json.load(file)["begin_ns"]
-    for kind, chain, path, text in answers(known, out, is_in_words=False):
+    for kind, chain, path, text in answers([one for one in known if is_first(known, one)], out, is_in_words=False):
         check(f"{tracer}: snapshot", kind, chain, path, text)
         waits = path["open_waits"]
         length_s = [(wait["end_ns"] - wait["begin_ns"]) / 1e9 for wait in waits]

@@ -319,7 +319,7 @@ static void test_json(void)
     assert_harmless(text);
     assert_keys(
         root,
-        "version,query,segments,waits,summary,sync,deadlock,open_waits,kills,cpu_quotas,lost");
+        "version,query,segments,waits,summary,sync,deadlock,open_waits,kills,idle_elsewhere,cpu_quotas,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
     assert_keys(query,
                 "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command,"

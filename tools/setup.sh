@@ -2,26 +2,23 @@
 # SPDX-License-Identifier: MIT
 # Finds what Lull needs and this machine lacks, and installs it with apt-get, saying what.
 #
-#   tools/setup.sh [--check] [--not-kept] [build|ci]
+#   tools/setup.sh [--check] [build|ci]
 #
 #   build    (default) what building, testing and `make demo` need
 #   ci       that, and what .ci/run needs besides: formatter, linters, the peers we compare with
 #   --check  only says what is missing and how to get it (exit 1), installs nothing
-#   --not-kept  a crash of this machine need not leave a usable one: installing takes half as long
 #
 # When nothing is missing it says nothing and touches neither network nor package database.
 set -eu
 
 check_only=0
-is_kept=1
 want=build
 for argument in "$@"; do
     case $argument in
     --check) check_only=1 ;;
-    --not-kept) is_kept=0 ;;
     build | ci) want=$argument ;;
     *)
-        echo "usage: tools/setup.sh [--check] [--not-kept] [build|ci]" >&2
+        echo "usage: tools/setup.sh [--check] [build|ci]" >&2
         exit 2
         ;;
     esac
@@ -134,8 +131,6 @@ fi
 as_root=
 [ "$(id -u)" = 0 ] || as_root='sudo -n'
 command="apt-get install -y --no-install-recommends$missing_packages"
-# Nothing has to be on the disk of a machine that is not kept before the next package is unpacked, some hundred times.
-[ "$is_kept" = 1 ] || command="$command -o Dpkg::Options::=--force-unsafe-io"
 
 if [ "$check_only" = 1 ]; then
     echo "Lull: to install it: tools/setup.sh $want     (that is: ${as_root:+sudo }$command)" >&2

@@ -166,7 +166,9 @@ def check_cause(scratch, name, held_up, seed, *choice):
         tap.ok(first["waited_ns"] is None, f"{label}: it waited for no CPU", first)
     check_numbers(label, kind, first, machines, slow)
     tap.ok(first["through"] == "asker on client", f"{label}: the asker waited for it", first["through"])
-    check_text(label, [traces, *choice], first)
+    text = check_text(label, [traces, *choice], first)
+    if name == "cpu":
+        tap.ok(re.search(r"^server/200 on web waited .* for CPU 0, and for .* of that another CPU was idle", text, re.M), f"{label}: critpath says so", text)
 
 
 def check_text(label, traces, first):
@@ -176,6 +178,7 @@ def check_text(label, traces, first):
     shown = subprocess.run(command[0].replace("lull", LULL, 1), shell=True, capture_output=True, text=True, timeout=60)
     tap.ok(shown.returncode == 0 and "asker/100 on client took" in shown.stdout, f"{label}: the printed command works",
            command, shown.stderr)
+    return shown.stdout
 
 
 # ---- nothing to explain ----

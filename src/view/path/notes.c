@@ -125,6 +125,10 @@ static void report_idle(const struct text_view *view, GString *notes)
     lull_duration_format(task->waited_ns, waited);
     lull_duration_format(task->idle_ns, idle);
     lull_task_append(notes, task->comm, task->tid, !view->style->unicode);
+    if (view->shows_hosts) {
+        g_string_append(notes, " on ");
+        lull_clean_append(notes, lull_path_host_name(path, task->host), !view->style->unicode);
+    }
     g_string_append_printf(notes, " waited %s for ", waited);
     if (task->cpu >= 0) {
         g_string_append_printf(

@@ -266,7 +266,7 @@ def check_idle_worker(scratch):
     tap.ok(first["waited_ns"] == first["idle_ns"] and close(first["waited_ns"], machines.held), "it was idle while the server waited for the first",
            first, machines.held)
     text = lull("why", "--host", "web", "--begin", "+100ms", "--period", period, traces).stdout
-    took = re.search(r"    In instance \d+ another CPU was idle for (.*) of the (.*) that it waited for its own: it may be bound to that", text)
+    took = re.search(r"    In instance \d+ another CPU was idle for (.*) of the (.*) that server waited for its own: it may be bound to that", text)
     tap.ok(took and took[1] == took[2], "so says the text", text)
 
 

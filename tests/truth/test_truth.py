@@ -244,13 +244,18 @@ def check_modes(name, answer):
 
 
 def check_idle(name, trace, answer):
-    """Both are bound to CPU 0: when the other CPU was idle meanwhile its own switches say."""
-    printed = subprocess.run([os.environ["LULL"], "print", "--json", "--filter", 'name == "sched_switch" && cpu == 1', trace],
+    """Both are bound to CPU 0: when the victim left that and still could run, and when the other CPU was idle meanwhile, the switches say."""
+    printed = subprocess.run([os.environ["LULL"], "print", "--json", "--filter", 'name == "sched_switch"', trace],
                              capture_output=True, text=True, check=True).stdout.splitlines()
-    switches = [(event["time_ns"], event["fields"]["next_tid"]) for event in map(json.loads, printed)]
-    idle = [(low, high) for (low, tid), (high, _) in zip(switches, switches[1:]) if tid == 0]
-    waits = [(s["begin_ns"], s["end_ns"]) for s in answer["segments"] if s["state"] == "preempted" and length(s) >= MS / 2]
-    wanted = [{"host": "t1", "tid": answer["query"]["tid"], "comm": "t-victim", "cpu": 0, "waited_ns": sum(end - begin for begin, end in waits),
+    switches = [(event["time_ns"], event["cpu"], event["fields"]) for event in map(json.loads, printed)]
+    there = [(time, fields["next_tid"]) for time, cpu, fields in switches if cpu == 1]
+    idle = [(low, high) for (low, tid), (high, _) in zip(there, there[1:]) if tid == 0]
+    victim, first, last = (answer["query"][key] for key in ("tid", "begin_ns", "end_ns"))
+    own = [(time, fields["prev_tid"] == victim and fields["prev_state"] & 0xff == 0) for time, _, fields in switches
+           if victim in (fields["prev_tid"], fields["next_tid"])]
+    waits = [(max(low, first), min(high, last)) for (low, is_left), (high, _) in zip(own, own[1:]) if is_left]
+    waits = [(low, high) for low, high in waits if high - low >= MS / 2]
+    wanted = [{"host": "t1", "tid": victim, "comm": "t-victim", "cpu": 0, "waited_ns": sum(end - begin for begin, end in waits),
                "idle_ns": sum(max(0, min(end, high) - max(begin, low)) for begin, end in waits for low, high in idle)}]
     tap.ok(answer["idle_elsewhere"] == wanted, f"{name}: for how long the other CPU was idle", wanted, answer["idle_elsewhere"])
     text = subprocess.run([os.environ["LULL"], "critpath", "--comm", "t-victim", trace], capture_output=True, text=True, check=True).stdout

@@ -330,7 +330,7 @@ bool lull_contribution_idle(const struct lull_why_shown *why,
 /* The machine was not full in the one that has most of it. */
 static void append_idle(GString *out, const struct lull_why_shown *why,
                         const struct lull_why_group *kind,
-                        const struct lull_contribution *contribution)
+                        const struct lull_contribution *contribution, bool ascii)
 {
     const struct lull_instance *most = lull_why_instance(why, kind, contribution->most);
     int64_t waited_ns, idle_ns;
@@ -343,8 +343,10 @@ static void append_idle(GString *out, const struct lull_why_shown *why,
     append_duration(out, (double)idle_ns);
     g_string_append(out, " of the ");
     append_duration(out, (double)waited_ns);
-    g_string_append(out,
-                    " that it waited for its own: it may be bound to that (taskset, cpuset).\n");
+    g_string_append(out, " that ");
+    lull_clean_append(out, lull_portions_at(why->paths.portions, contribution->portion)->comm,
+                      ascii);
+    g_string_append(out, " waited for its own: it may be bound to that (taskset, cpuset).\n");
 }
 
 void lull_contribution_append_evidence(GString *out, const struct lull_why_shown *why,
@@ -372,7 +374,7 @@ void lull_contribution_append_evidence(GString *out, const struct lull_why_shown
     if (n_slow > 1) {
         g_string_append(out, ".\n");
     }
-    append_idle(out, why, kind, contribution);
+    append_idle(out, why, kind, contribution, ascii);
     append_lineage(out, why, contribution, ascii);
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");

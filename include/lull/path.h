@@ -112,7 +112,8 @@ struct lull_segment {
     const char *object;    /**< what it waited for: the block device, the sender of the packet as
                                 "address:port", the interrupt; or NULL */
     const char *operation; /**< DISK: "read", "write", "flush", "discard", "command", "request" (not
-                                known which); or NULL */
+                                known which), "dirty" (no request of its own: too many dirty pages
+                                waited for that disk); or NULL */
     const char *call;      /**< the system call in which it was blocked; or NULL */
     uint32_t other_task; /**< TASK: who woke it; DISK: who submitted the request; NETWORK: who sent
                                 the packet; PREEMPTED: who had the CPU longest; or LULL_NONE */

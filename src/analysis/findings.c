@@ -248,6 +248,9 @@ static const char *cause_text(const struct lull_wait_key *key)
     if (strcmp(name, "not ended") == 0) {
         return NULL;
     }
+    if (strcmp(name, "dirty pages") == 0) {
+        return "a disk with too many dirty pages";
+    }
     return key->cause < G_N_ELEMENTS(words) && words[key->cause] ? words[key->cause] : name;
 }
 

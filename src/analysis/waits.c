@@ -210,6 +210,9 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     if (key.cause == CAUSE_NOT_ENDED) {
         key.by = find_holder(waits, fact, &reason);
     }
+    if (reason.is_dirty) {
+        key.cause = CAUSE_DIRTY;
+    }
     key.call = reason.call;
     key.object = object_of(waits, fact, &reason);
     key.chain = waits->head.params->by_stack ? fact->chain : LULL_NONE;

@@ -11,9 +11,15 @@
 #include "base/vec.h"
 #include "kernel/faults.h"
 
-/* Causes besides those of waits that ended while a task was blocked: it still waits; it has no CPU,
- * as another took it, or since it was woken. */
-enum { CAUSE_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1, CAUSE_PREEMPTED, CAUSE_WOKEN, N_CAUSES };
+/* Causes besides those of waits that ended while a task was blocked: it still waits; too many dirty pages wait
+ * for a disk; it has no CPU, as another took it, or since it was woken. */
+enum {
+    CAUSE_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1,
+    CAUSE_DIRTY,
+    CAUSE_PREEMPTED,
+    CAUSE_WOKEN,
+    N_CAUSES
+};
 
 _Static_assert(sizeof(struct lull_wait_key) == 24, "a key has no padding: it is compared as bytes");
 

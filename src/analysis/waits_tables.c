@@ -76,8 +76,10 @@ static struct lull_cell letter_cell(char letter)
 
 const char *lull_waits_cause(uint8_t cause)
 {
-    static const char *const names[N_CAUSES] = {
-        [CAUSE_NOT_ENDED] = "not ended", [CAUSE_PREEMPTED] = "preempted", [CAUSE_WOKEN] = "woken"};
+    static const char *const names[N_CAUSES] = {[CAUSE_NOT_ENDED] = "not ended",
+                                                [CAUSE_DIRTY] = "dirty pages",
+                                                [CAUSE_PREEMPTED] = "preempted",
+                                                [CAUSE_WOKEN] = "woken"};
     return names[cause] ? names[cause] : lull_cause_name(cause);
 }
 

@@ -146,6 +146,25 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     }
 }
 
+/* The disk could not write as fast as the task did. */
+static bool is_dirty(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    return reason && reason->is_dirty;
+}
+
+/* "too many dirty pages for vda"; false: the wait was not for that. */
+static bool append_dirty(const struct lull_execgraph *eg, uint32_t detail, GString *out)
+{
+    if (!is_dirty(eg, detail)) {
+        return false;
+    }
+    const char *disk = lull_model_label(eg->model, eg->evidence.items[detail].label);
+    g_string_append(out, "too many dirty pages");
+    g_string_append_printf(out, disk ? " for %s" : "", disk);
+    return true;
+}
+
 /* How long the task had waited before its request went to the device, or was put into its queue. */
 static int64_t held_ns(const struct lull_block_request *request, const struct lull_hop *hop)
 {
@@ -271,6 +290,9 @@ static void append_raiser(const struct lull_execgraph *eg, const struct lull_hop
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                          const struct evidence *evidence, GString *out)
 {
+    if (append_dirty(eg, hop->detail, out)) {
+        return;
+    }
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
@@ -400,6 +422,10 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         lull_evidence_set_other(eg, holder, hop->end_ns, strings, segment);
     }
     segment->call = segment->reason.call;
+    if (is_dirty(eg, hop->detail)) {
+        segment->cause = LULL_CAUSE_DISK;
+        segment->operation = "dirty";
+    }
     if (timeout) {
         /* The interrupt that nobody recorded was the timer's. */
         if (segment->cause == LULL_CAUSE_IRQ || segment->cause == LULL_CAUSE_UNKNOWN) {
@@ -566,7 +592,9 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
 static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              const struct evidence *evidence, GString *out)
 {
-    if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
+    if (append_dirty(eg, hop->detail, out)) {
+        /* said */
+    } else if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         char device[40];
         const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);
         g_string_append(out, device_name(eg, evidence->index, device, sizeof device));

@@ -171,7 +171,8 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
                                 .waker = LULL_NONE,
                                 .is_open = !wakeup};
     const struct lull_wait_reason reason = lull_faults_reason(&eg->faults, eg->model, fact);
-    if (reason.call != LULL_NONE || reason.release != LULL_NONE || reason.fault || reason.stopped) {
+    if (reason.call != LULL_NONE || reason.release != LULL_NONE || reason.fault || reason.stopped ||
+        reason.is_dirty) {
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
     }
     if (reason.call != LULL_NONE) {
@@ -194,7 +195,8 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         note_waker(eg, fact, &reason, wait->evidence);
     }
     if (wakeup) {
-        evidence.label = wakeup->label;
+        evidence.label =
+            reason.is_dirty ? lull_faults_disk(&eg->faults, fact->task) : wakeup->label;
         evidence.waker = wakeup->task;
         if (wakeup->cause != LULL_CAUSE_NETWORK) {
             evidence.index = wakeup->request;

@@ -176,6 +176,7 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
     struct paging_note *note = &eg->paging.items[fact->task];
     switch (fact->step) {
     case LULL_PAGING_FILE:
+    case LULL_PAGING_DIRTY:
         break;
     case LULL_PAGING_RECLAIM_START:
         note->reclaim_ns = fact->time_ns;

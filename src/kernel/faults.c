@@ -3,15 +3,26 @@
 
 void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact)
 {
-    if (fact->step != LULL_PAGING_FILE && fact->step != LULL_PAGING_GROUP_RECLAIM_END) {
+    static const struct lull_fault_note nothing = {.fault_ns = INT64_MIN,
+                                                   .dirty_ns = INT64_MIN,
+                                                   .group_ns = INT64_MIN,
+                                                   .path = LULL_NONE,
+                                                   .disk = LULL_NONE};
+    if (fact->step != LULL_PAGING_FILE && fact->step != LULL_PAGING_DIRTY &&
+        fact->step != LULL_PAGING_GROUP_RECLAIM_END) {
         return;
     }
     while (faults->tasks.count <= fact->task) {
-        lull_vec_push(&faults->tasks, (struct lull_fault_note){INT64_MIN, INT64_MIN, 0, LULL_NONE});
+        lull_vec_push(&faults->tasks, nothing);
     }
     struct lull_fault_note *note = &faults->tasks.items[fact->task];
     if (fact->step == LULL_PAGING_GROUP_RECLAIM_END) {
         note->group_ns = fact->time_ns;
+        return;
+    }
+    if (fact->step == LULL_PAGING_DIRTY) {
+        note->dirty_ns = fact->time_ns;
+        note->disk = fact->path;
         return;
     }
     while (faults->hosts.count <= fact->host) {
@@ -27,6 +38,28 @@ void lull_faults_free(struct lull_faults *faults)
 {
     lull_vec_free(&faults->tasks);
     lull_vec_free(&faults->hosts);
+}
+
+uint32_t lull_faults_disk(const struct lull_faults *faults, uint32_t task)
+{
+    return task < faults->tasks.count ? faults->tasks.items[task].disk : LULL_NONE;
+}
+
+static const struct lull_fault_note *note_of(const struct lull_faults *faults, uint32_t task)
+{
+    return task < faults->tasks.count ? &faults->tasks.items[task] : NULL;
+}
+
+/* The kernel says so, and lets the task sleep right then, so that only the time or a deadly signal ends it. */
+static bool is_dirty(const struct lull_faults *faults, const struct lull_state_fact *fact)
+{
+    enum { SOON_NS = 1000000 };
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    const struct lull_fault_note *note = note_of(faults, fact->task);
+    return note && note->dirty_ns != INT64_MIN && fact->letter == 'D' &&
+           fact->start_ns - note->dirty_ns < SOON_NS &&
+           (!wakeup || wakeup->cause == LULL_CAUSE_TIMER || wakeup->cause == LULL_CAUSE_IRQ ||
+            wakeup->cause == LULL_CAUSE_UNKNOWN);
 }
 
 static enum lull_fault of_file(const struct lull_fault_note *note, struct lull_wait_reason *reason)
@@ -63,12 +96,12 @@ static enum lull_fault fault_of(const struct lull_faults *faults, const struct l
 {
     enum { AFTER_RECLAIM_NS = 1000000, SOON_NS = 100000 };
     const struct lull_wakeup *wakeup = fact->wakeup;
-    const struct lull_fault_note *note =
-        fact->task < faults->tasks.count ? &faults->tasks.items[fact->task] : NULL;
+    const struct lull_fault_note *note = note_of(faults, fact->task);
     /* Before it returns to user space, the kernel has it free memory of its group, computes how long it has to sleep, and
      * lets it do so, so that no signal but a deadly one ends it. */
     if (wakeup && wakeup->cause == LULL_CAUSE_TIMER && fact->letter == 'D' && note &&
-        note->group_ns != INT64_MIN && fact->start_ns - note->group_ns < AFTER_RECLAIM_NS) {
+        !reason->is_dirty && note->group_ns != INT64_MIN &&
+        fact->start_ns - note->group_ns < AFTER_RECLAIM_NS) {
         return LULL_FAULT_HIGH;
     }
     if (!lull_model_makes_calls(model, fact->task)) {
@@ -85,9 +118,10 @@ static enum lull_fault fault_of(const struct lull_faults *faults, const struct l
         return LULL_FAULT_ANY;
     }
     /* Not for a disk: another program provides the page, or reads it, and is asked for it right away. */
-    return note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS
-               ? of_file(note, reason)
-               : LULL_FAULT_NONE;
+    if (note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS) {
+        return of_file(note, reason);
+    }
+    return reason->is_dirty ? LULL_FAULT_ANY : LULL_FAULT_NONE; /* it writes to a file by memory */
 }
 
 struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
@@ -100,6 +134,7 @@ struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
         return reason;
     }
     reason = lull_wait_reason_of(fact);
+    reason.is_dirty = is_dirty(faults, fact);
     if (fact->syscall == LULL_NONE) {
         reason.fault = (uint8_t)fault_of(faults, model, fact, &reason);
     }

@@ -9,9 +9,11 @@
 
 struct lull_fault_note {
     int64_t fault_ns; /* it used a page of a file last; INT64_MIN: never */
+    int64_t dirty_ns; /* when it had written so much that it has to sleep; INT64_MIN: never */
     int64_t group_ns; /* when memory of its control group had been freed last; INT64_MIN: never */
     uint64_t inode;
     uint32_t path; /* label of what that file is called, or LULL_NONE */
+    uint32_t disk; /* label of that for which too much had been written, or LULL_NONE */
 };
 
 /* All zero: nothing is known. */
@@ -26,6 +28,8 @@ void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fac
 struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
                                            const struct lull_model *model,
                                            const struct lull_state_fact *fact);
+/* Label of the disk of which an is_dirty reason of the task that was just given says so, or LULL_NONE. */
+uint32_t lull_faults_disk(const struct lull_faults *faults, uint32_t task);
 void lull_faults_free(struct lull_faults *faults);
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/current_task.h"
 #include "kernel/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void use_pages(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -62,15 +63,35 @@ static void use_device(struct lull_model *model, struct machine *machine, int32_
 }
 
 static void use_paging(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       enum lull_paging_step step, int64_t dev, uint64_t inode)
+                       enum lull_paging_step step, uint32_t path, uint64_t inode)
 {
     const struct cpu *cpu = model_cpu_at(machine, c);
     const uint32_t task = model_on_cpu(model, cpu);
     if (task != LULL_NONE && cpu->n_frames == 0) {
-        const struct lull_paging_fact fact = {
-            t, machine->host, task, step, names_of_inode(model, machine->host, dev, inode), inode};
+        const struct lull_paging_fact fact = {t, machine->host, task, step, path, inode};
         REPORT(model, paging, &fact);
     }
+}
+
+/* "vda" for "253:0"; file systems that are on no disk of their own have other names: "btrfs-1", "0:45-fuse". */
+static uint32_t disk_label(struct lull_model *model, const struct machine *machine,
+                           struct lull_text disk)
+{
+    enum { MINOR_BITS = 20, MAJORS = 4096, SIZE = 32 };
+    char name[SIZE + 1];
+    const size_t length = strnlen(disk.data, MIN(disk.length, SIZE));
+    memcpy(name, disk.data, length);
+    name[length] = '\0';
+    unsigned major, minor;
+    int end = 0;
+    if (sscanf(name, "%4u:%7u%n", &major, &minor, &end) == 2 && name[end] == '\0' &&
+        major < MAJORS && minor < 1u << MINOR_BITS) {
+        const uint32_t label = lull_map_find(&machine->devices, major << MINOR_BITS | minor);
+        if (label != LULL_MAP_NONE) {
+            return label;
+        }
+    }
+    return length ? model_label(model, name) : LULL_NONE;
 }
 
 /* Of signal(7), in numbers that all architectures but a few share. */
@@ -228,26 +249,37 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     case LULL_EVENT_filemap_fault: {
         const struct lull_ev_filemap_fault *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, filemap_fault);
-        use_paging(model, machine, c, t, LULL_PAGING_FILE, ev->dev, (uint64_t)ev->inode);
+        use_paging(model, machine, c, t, LULL_PAGING_FILE,
+                   names_of_inode(model, machine->host, ev->dev, (uint64_t)ev->inode),
+                   (uint64_t)ev->inode);
+        break;
+    }
+    case LULL_EVENT_dirty_pages: {
+        const struct lull_ev_dirty_pages *ev = event;
+        SCHED_CURRENT(model, machine, c, t, ev, dirty_pages);
+        if (!LULL_HAS(ev, dirty_pages, pause) || ev->pause > 0) {
+            use_paging(model, machine, c, t, LULL_PAGING_DIRTY,
+                       disk_label(model, machine, ev->disk), 0);
+        }
         break;
     }
     case LULL_EVENT_reclaim_begin: {
         const struct lull_ev_reclaim_begin *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, reclaim_begin);
-        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, 0, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, LULL_NONE, 0);
         break;
     }
     case LULL_EVENT_reclaim_end: {
         const struct lull_ev_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, reclaim_end);
-        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, LULL_NONE, 0);
         kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_MACHINE);
         break;
     }
     case LULL_EVENT_group_reclaim_end: {
         const struct lull_ev_group_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, group_reclaim_end);
-        use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, 0, 0);
+        use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, LULL_NONE, 0);
         kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_GROUP);
         break;
     }
@@ -261,7 +293,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_signal_deliver *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, signal_deliver);
         if (LULL_HAS(ev, signal_deliver, handler) && ev->handler == 0 && dumps_core(ev->sig)) {
-            use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0, 0);
+            use_paging(model, machine, c, t, LULL_PAGING_DUMP, LULL_NONE, 0);
         }
         break;
     }

@@ -56,7 +56,8 @@ struct lull_wait_reason {
     uint8_t stopped;
     uint8_t is_guest : 1; /* its virtual CPU was not in the guest */
     uint8_t is_sleep : 1; /* the call waited for no descriptor, though others of its name do */
-    uint8_t unused : 6;
+    uint8_t is_dirty : 1; /* the kernel let it sleep, as too many dirty pages wait for a disk */
+    uint8_t unused : 5;
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };

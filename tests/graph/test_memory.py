@@ -141,6 +141,63 @@ def check_limits(folder):
     tap.ok(said.get('as its control group is above memory.high') == [None, 8 + 9], 'waits says so, too', said)
 
 
+def writes(machine):
+    """What it writes is too much for the disk: 8 and 9 ms, deeply, and until a timer, each right after the kernel said so; 12 ms by mapped memory,
+    for a disk without a name; and 16 ms, of which nobody says how long it is."""
+    def too_much(pause=5, disk='253:0', after_ms=0.01):
+        machine.event('writeback_balance_dirty_pages', {'bdi': disk, **({} if pause is None else {'pause': pause})})
+        machine.passes(after_ms)
+
+    def write():
+        too_much()
+        machine.waits(8)
+        machine.passes(0.02)
+        too_much()
+        machine.waits(9)
+        too_much(0)
+        machine.waits(10)
+        too_much()
+        machine.reads(11, 1000)
+        too_much(after_ms=3)
+        machine.waits(13)
+        too_much()
+        machine.waits(14, (), 1)
+    machine.event('lttng_statedump_block_device', {'dev': 253 << 20, 'diskname': 'disk'})
+    machine.switch(0, TASK, 0)
+    machine.call('write', write)
+    too_much(disk='btrfs-1')
+    machine.waits(12)
+    machine.call('nanosleep', lambda: machine.waits(15))
+    too_much(None, '0:45')
+    machine.waits(16)
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+
+
+def check_writes(folder):
+    machine = Machine()
+    writes(machine)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    path = json.loads(done.stdout)
+    waits = [s for s in path['segments'] if s['state'] == 'blocked']
+    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in waits] == [8, 9, 10, 11, 13, 14, 12, 15, 16], 'it sleeps nine times', waits)
+    found = [((s['end_ns'] - s['begin_ns']) / MS, s['object'], (s['reason'] or {}).get('call'), s['cause']) for s in waits if s['operation'] == 'dirty']
+    tap.ok(found == [(8, 'disk', 'write', 'disk'), (9, 'disk', 'write', 'disk'), (12, 'btrfs-1', None, 'disk'), (16, '0:45', None, 'disk')],
+           'four times as too many dirty pages wait for a disk', waits)
+    tap.ok([s['detail'] for s in waits if s['operation'] == 'dirty'] ==
+           ['too many dirty pages for disk; in write to descriptor 1'] * 2 + [f'too many dirty pages for {name}; in a page fault' for name in ('btrfs-1', '0:45')] and
+           not any('dirty' in (s['detail'] or '') for s in waits if s['operation'] != 'dirty'), 'in words', waits)
+    tap.ok([(row['detail'], row['duration_ns'] / MS) for row in path['summary']['by_cause'] if 'too many' in (row['detail'] or '')] ==
+           [('too many dirty pages for disk, in write', 8 + 9), ('too many dirty pages for 0:45, in a page fault', 16), ('too many dirty pages for btrfs-1, in a page fault', 12)],
+           'by cause, too', path['summary']['by_cause'])
+    done = subprocess.run([os.environ['LULL'], 'waits', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    rows = json.loads(done.stdout)['windows'][0]['tables']['waits-by-cause']
+    tap.ok([(row['state'], row['total_ns'] / MS, row['count']) for row in rows if row['cause'] == 'dirty pages'] == [('D', 8 + 9 + 12 + 16, 4)], 'waits has a row of them', rows)
+    done = subprocess.run([os.environ['LULL'], 'stats', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    tap.ok(f'worker/{TASK} waited {8 + 9:.2f} ms for a disk with too many dirty pages, in write on' in done.stdout, 'and stats finds them', done.stdout[:2000])
+
+
 def check_threads(folder):
     """What the kernel makes in a program that uses an io_uring, or gives a guest its devices, never leaves the kernel; what only bears such a
     name makes calls."""
@@ -268,6 +325,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_provided(os.path.join(folder, 'provided'))
     check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))
+    check_writes(os.path.join(folder, 'writes'))
     check_held(os.path.join(folder, 'held'))
     made = Machine()
     script(made)

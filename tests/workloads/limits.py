@@ -155,6 +155,30 @@ def blkio(watch, folder):
     watch.knows(disk=disk, cause_ns=watch.report['end_ns'] - watch.report['start_ns'] - watch.report['cpu_ns'])
 
 
+def dirty_pages(watch, folder):
+    """More is written than may wait for a disk, which here is a file. The limit is that disk's alone, and goes with it."""
+    stage.need('losetup')
+    path = os.path.join(folder, 'disk')
+    with open(path, 'wb') as file:
+        file.truncate(32 << 20)
+    made = subprocess.run(['losetup', '--find', '--show', path], capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise stage.Skip(f'losetup: {made.stderr.strip()}')
+    disk = made.stdout.strip()
+    try:
+        limits = f'/sys/block/{os.path.basename(disk)}/bdi'
+        put(limits, 'strict_limit', 1)
+        put(limits, 'max_bytes', 1 << 21)
+        handle = os.open(disk, os.O_WRONLY)
+        with watch.asked():
+            for _ in range(64):
+                os.write(handle, bytes(1 << 18))
+        watch.knows(disk=os.path.basename(disk), device=disk, cause_ns=watch.report['end_ns'] - watch.report['start_ns'] - watch.report['cpu_ns'])
+        os.close(handle)
+    finally:
+        subprocess.run(['losetup', '--detach', disk], check=False)
+
+
 def swap(watch, folder):
     """48 MB are written and then read in a group that may have 24."""
     stage.need('mkswap', 'swapon', 'swapoff')
@@ -243,7 +267,7 @@ def polled_ring(watch, folder):
     io_uring(watch, folder, True)
 
 
-PROGRAMS = (cpu_quota, busy_quota, blkio, swap, io_uring, polled_ring)
+PROGRAMS = (cpu_quota, busy_quota, blkio, dirty_pages, swap, io_uring, polled_ring)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -144,6 +144,8 @@ TABLE = {
     'busy_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv',
                       amount=('wl-asker', 'blocked', 'disk'), kernel=('disk',)),
+    'dirty_pages': Workload('limits.py', r'wl-asker: blocked on disk: too many dirty pages for {disk}, in write of {device}',
+                            amount=('wl-asker', 'blocked', 'disk'), kernel=('disk',)),
     'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap',
                      kernel=('disk', 'reclaim')),
     'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter for read', kernel=('disk',)),

@@ -102,7 +102,7 @@ def delays_of(path, waits):
     ready_ns = sum(row['total_ns'] for row in waits if row['state'] == 'R')
     return {'cpu': (ready_ns, apart_ns),
             # Some of them Linux 6.18 counts until the task has a CPU.
-            'disk': (sum(row['total_ns'] for row in waits if row['cause'] == 'disk'), apart_ns + ready_ns),
+            'disk': (sum(row['total_ns'] for row in waits if row['cause'] in ('disk', 'dirty pages')), apart_ns + ready_ns),
             'reclaim': (sum(reclaim), sum(row['duration_ns'] for row in causes if row['state'] == 'interrupted'))}
 
 

@@ -120,7 +120,8 @@ struct lull_segment {
     int32_t other_tid;   /**< its tid, as above; -1 without other_task */
     const char *other_comm; /**< its name then; NULL without other_task */
     uint64_t size_bytes;    /**< DISK: of the request; NETWORK: payload of the packet; else 0 */
-    int64_t queue_ns;       /**< DISK: how long the request was in the queue; -1: not known */
+    int64_t queue_ns;       /**< DISK: how long the request was in the queue; NETWORK: the packet in
+                                 that of a device, if for a millisecond or more; -1: not known */
     int64_t device_ns;      /**< DISK: how long it was in the device; -1: not known */
     bool is_open;           /**< it was still blocked when the trace ended */
     /** Private: see lull_segment_frame(). */

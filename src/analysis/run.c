@@ -87,6 +87,7 @@ static void set_alarm(struct lull_runner *runner);
     X(cgroup, lull_cgroup_fact)                                                                    \
     X(timer, lull_timer_fact)                                                                      \
     X(netif, lull_netif_fact)                                                                      \
+    X(taken, lull_taken_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
     X(vcpu, lull_vcpu_fact)                                                                        \
     X(block, lull_block_fact)                                                                      \

@@ -480,7 +480,7 @@ const struct lull_analysis_class lull_analysis_waits = {
     .tables = (const struct lull_result_class *const[]){&lull_waits_causes, &lull_waits_all,
                                                         &lull_waits_tasks, NULL},
     .question = "critical-path",
-    .groups = LULL_GROUP_GRAPH,
+    .groups = LULL_GROUP_GRAPH & ~LULL_GROUP_QUEUES,
     .is_by_host = true,
     .size = sizeof(struct waits),
     .facts = {.state = waits_state,

@@ -54,23 +54,6 @@ static void set_request(const struct lull_execgraph *eg, uint32_t index, GString
                             strings, segment);
 }
 
-static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringChunk *strings,
-                       struct lull_segment *segment)
-{
-    const struct packet_note *packet = &eg->packets.items[index];
-    if (packet->flow != LULL_NONE) {
-        char source[64];
-        lull_flow_format_end(lull_flows_at(lull_model_flows(eg->model), packet->flow), true, source,
-                             sizeof source);
-        segment->object = g_string_chunk_insert_const(strings, source);
-        segment->size_bytes = packet->payload;
-    }
-    if (packet->peer != LULL_NONE) {
-        const struct packet_note *sent = &eg->packets.items[packet->peer];
-        lull_evidence_set_other(eg, sent->line, sent->time_ns, strings, segment);
-    }
-}
-
 /* Who waits for an acknowledgement waits for room: until what left when the window opened was acknowledged. */
 static const struct lull_tcp_wait_note *
 window_in(const struct lull_execgraph *eg, const struct packet_note *packet, int64_t start_ns)
@@ -135,7 +118,7 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         set_request(eg, evidence->index, strings, segment);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
-        set_packet(eg, evidence->index, strings, segment);
+        lull_evidence_set_packet(eg, evidence->index, strings, segment);
     } else if (evidence->waker != LULL_NONE) {
         lull_evidence_set_other(eg, evidence->waker, hop->end_ns, strings, segment);
     } else if (evidence->label != LULL_NONE) {
@@ -243,25 +226,6 @@ static void report_request(const struct lull_execgraph *eg, uint32_t index,
     }
 }
 
-static void report_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
-{
-    const struct packet_note *packet = &eg->packets.items[index];
-    if (packet->flow == LULL_NONE) {
-        g_string_append(out, packet->has_numbers ? "TCP packet without addresses in the trace"
-                                                 : "packet without headers in the trace");
-        return;
-    }
-    const struct lull_flow *flow = lull_flows_at(lull_model_flows(eg->model), packet->flow);
-    char source[64], destination[64];
-    lull_flow_format_end(flow, true, source, sizeof source);
-    lull_flow_format_end(flow, false, destination, sizeof destination);
-    g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
-                           packet->payload == 1 ? "" : "s");
-    if (packet->is_received && packet->peer == LULL_NONE) {
-        g_string_append(out, ", its sender is not known");
-    }
-}
-
 static void append_tcp_wait(const struct lull_tcp_wait_note *found, GString *out)
 {
     if (found) {
@@ -296,10 +260,10 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
-        report_packet(eg, evidence->index, out);
+        lull_evidence_append_packet(eg, evidence->index, out);
         append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
     } else if (tcp_wait_of(eg, hop, evidence)) {
-        report_packet(eg, evidence->index, out);
+        lull_evidence_append_packet(eg, evidence->index, out);
         append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
     } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
@@ -465,9 +429,9 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         append_request(eg, evidence->index, out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     } else if (evidence->index < eg->packets.count) {
-        set_packet(eg, evidence->index, strings, &other);
+        lull_evidence_set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");
-        report_packet(eg, evidence->index, out);
+        lull_evidence_append_packet(eg, evidence->index, out);
         append_tcp_wait(tcp_wait_in(eg, evidence->index, wait->start_ns), out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
@@ -502,50 +466,6 @@ static void append_task_kind(const struct lull_execgraph *eg, uint32_t task, int
                              GString *out)
 {
     lull_evidence_append_kind(out, lull_model_comm(eg->model, task, time_ns));
-}
-
-static const char *service_of(unsigned port)
-{
-    static const struct {
-        unsigned port;
-        const char *name;
-    } services[] = {
-        {22, "SSH"},          {25, "SMTP"},   {53, "DNS"},     {80, "HTTP"},
-        {88, "Kerberos"},     {123, "NTP"},   {389, "LDAP"},   {443, "HTTPS"},
-        {445, "SMB"},         {636, "LDAPS"}, {2049, "NFS"},   {3306, "MySQL"},
-        {5432, "PostgreSQL"}, {5672, "AMQP"}, {6379, "Redis"}, {11211, "memcached"},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(services); i++) {
-        if (services[i].port == port) {
-            return services[i].name;
-        }
-    }
-    return NULL;
-}
-
-/* The peer of a packet that arrived. A client's port differs from connection to connection; then
- * it is the port it speaks to that says what it is about. */
-static void append_peer(const struct lull_flow *flow, GString *out)
-{
-    const bool is_client = flow->source_port >= LULL_FIRST_EPHEMERAL_PORT &&
-                           flow->destination_port < LULL_FIRST_EPHEMERAL_PORT;
-    struct lull_flow shown = *flow;
-    char peer[64];
-    if (is_client) {
-        shown.protocol = 0; /* no port */
-    }
-    lull_flow_format_end(&shown, true, peer, sizeof peer);
-    const char *protocol = flow->protocol == 6 ? "TCP " : flow->protocol == 17 ? "UDP " : "";
-    const char *service = service_of(is_client ? flow->destination_port : flow->source_port);
-    if (is_client) {
-        g_string_append_printf(out, "%sfrom client %s to port %u", protocol, peer,
-                               flow->destination_port);
-    } else {
-        g_string_append_printf(out, "%sfrom %s", protocol, peer);
-    }
-    if (service) {
-        g_string_append_printf(out, " (%s)", service);
-    }
 }
 
 /* In which call, without what differs each time. */
@@ -608,11 +528,9 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
                    queued_ns(request, hop) >= LONG_HOLD_NS) {
             g_string_append(out, " queued before the device");
         }
-    } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count &&
-               eg->packets.items[evidence->index].flow != LULL_NONE) {
-        append_peer(
-            lull_flows_at(lull_model_flows(eg->model), eg->packets.items[evidence->index].flow),
-            out);
+    } else if (hop->cause == LULL_CAUSE_NETWORK &&
+               lull_evidence_append_packet_kind(eg, hop, evidence->index, out)) {
+        /* said */
     } else if (evidence->waker != LULL_NONE) {
         g_string_append(out, "woken by ");
         append_task_kind(eg, evidence->waker, hop->end_ns, out);

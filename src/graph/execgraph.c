@@ -423,6 +423,14 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
+    if (packet->is_send) {
+        lull_holds_queued(&eg->holds, packet, fact->number);
+    } else {
+        lull_holds_arrived(&eg->holds, packet, fact->number);
+    }
+    if (is_matched && match.send_host == packet->host) {
+        lull_holds_matched(&eg->holds, fact->number, eg->packets.items[match.send].time_ns);
+    }
     lull_asked_packet(eg, fact);
     note_passed_on(eg, fact, line);
     const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, fact->number);
@@ -430,6 +438,15 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         link_delayed(eg, fact->number, note);
         set_first_sender_of(eg, fact, note);
     }
+}
+
+static void on_taken(void *user, const struct lull_taken_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    const struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
+    const size_t n = notes->switches.count;
+    const int64_t switch_ns = n ? notes->switches.items[n - 1].time_ns : INT64_MIN;
+    lull_holds_taken(&eg->holds, fact, MAX(fact->context_start_ns, switch_ns));
 }
 
 /* What a socket knows of a packet that was recorded without its headers: the connection, and on
@@ -446,9 +463,12 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     note->payload = MIN(fact->packet->payload, MOST_PAYLOAD);
     if (fact->is_whole && fact->packet->payload &&
         lull_matcher_feed(eg->matcher, fact->packet, fact->number, &match) &&
-        match.receive == fact->number && note->peer == LULL_NONE &&
+        match.receive == fact->number && match.send < eg->packets.count &&
         (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host))) {
-        note->peer = match.send;
+        note->peer = note->peer == LULL_NONE ? match.send : note->peer;
+        if (match.send_host == match.receive_host) {
+            lull_holds_matched(&eg->holds, fact->number, eg->packets.items[match.send].time_ns);
+        }
     }
     if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
         eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
@@ -480,6 +500,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
+                                            .taken = on_taken,
                                             .tcp = on_tcp,
                                             .paging = on_paging,
                                             .cgroup = on_cgroup,
@@ -521,6 +542,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_map_free(&eg->class_of);
     lull_vec_free(&eg->classes);
     lull_vec_free(&eg->packets);
+    lull_holds_free(&eg->holds);
     lull_map_free(&eg->passed_on);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);

@@ -7,6 +7,7 @@
 #include "base/slots.h"
 #include "base/vec.h"
 #include "graph/execgraph.h"
+#include "graph/holds.h"
 #include "graph/raises.h"
 #include "graph/spans.h"
 #include "graph/vcpu_track.h"
@@ -212,6 +213,7 @@ struct lull_execgraph {
     LULL_VEC(struct evidence) evidence;
     LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is after the end has none */
     LULL_VEC(struct packet_note) packets;
+    struct lull_holds holds;
     struct lull_map passed_on; /* packet that was sent → the received one that it is */
     LULL_VEC(struct host_notes) hosts;
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
@@ -384,6 +386,13 @@ struct path_texts {
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment);
+/* evidence_packet.c: what packet that is, put into a segment, and as a part of a sentence. */
+void lull_evidence_set_packet(const struct lull_execgraph *eg, uint32_t index,
+                              GStringChunk *strings, struct lull_segment *segment);
+void lull_evidence_append_packet(const struct lull_execgraph *eg, uint32_t index, GString *out);
+/* Without what differs each time; false: nothing is known of it. */
+bool lull_evidence_append_packet_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                                      uint32_t index, GString *out);
 /* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
  * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
 uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);

@@ -192,6 +192,16 @@ struct lull_netif_fact {
     bool in_interrupt;
 };
 
+/* A device took a packet, which had been in its queue before (net_dev_xmit). */
+struct lull_taken_fact {
+    int64_t time_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint32_t device;          /* label; LULL_NONE: not reported */
+    uint64_t skb;             /* address of its buffer, as in struct lull_net_packet */
+    int64_t context_start_ns; /* of the innermost handler; INT64_MIN: in none */
+};
+
 enum lull_power_kind { LULL_POWER_IDLE, LULL_POWER_FREQUENCY };
 
 /* A CPU went to an idle state, left it, or changed its frequency. */
@@ -561,6 +571,7 @@ struct lull_facts {
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*timer)(void *user, const struct lull_timer_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
+    void (*taken)(void *user, const struct lull_taken_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
     void (*vcpu)(void *user, const struct lull_vcpu_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);

@@ -62,6 +62,23 @@ static void use_device(struct lull_model *model, struct machine *machine, int32_
     REPORT(model, netif, &fact);
 }
 
+static void use_taken(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      const struct lull_ev_netif_sent *ev)
+{
+    if (!LULL_HAS(ev, netif_sent, skb) || !ev->skb) {
+        return;
+    }
+    struct cpu *cpu = model_cpu_at(machine, c);
+    const struct lull_taken_fact fact = {
+        .time_ns = t,
+        .host = machine->host,
+        .cpu = c,
+        .device = device_label(model, cpu, ev->device),
+        .skb = (uint64_t)ev->skb,
+        .context_start_ns = cpu->n_frames ? cpu->frames[cpu->n_frames - 1].start_ns : INT64_MIN};
+    REPORT(model, taken, &fact);
+}
+
 static void use_paging(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        enum lull_paging_step step, uint32_t path, uint64_t inode)
 {
@@ -302,6 +319,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         SCHED_CURRENT(model, machine, c, t, ev, netif_sent);
         if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY) {
             use_device(model, machine, c, t, true, ev->len, ev->device);
+            use_taken(model, machine, c, t, ev);
         }
         break;
     }

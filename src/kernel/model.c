@@ -160,6 +160,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(page);
     ADD(timer);
     ADD(netif);
+    ADD(taken);
     ADD(power);
     ADD(vcpu);
     ADD(block);

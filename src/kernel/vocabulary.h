@@ -61,20 +61,22 @@ enum lull_event_group {
                                     dumped when it crashes */
     /* What tasks call, with what. */
     LULL_GROUP_CALLS = LULL_GROUP_IO | LULL_GROUP_FUTEX,
-    LULL_GROUP_RAISE = 256,      /* softirqs raised */
-    LULL_GROUP_WAITED = 8388608, /* requests of io_uring, leases of files */
-    LULL_GROUP_KILLS = 16777216, /* processes that the kernel kills */
+    LULL_GROUP_RAISE = 256,       /* softirqs raised */
+    LULL_GROUP_WAITED = 8388608,  /* requests of io_uring, leases of files */
+    LULL_GROUP_KILLS = 16777216,  /* processes that the kernel kills */
+    LULL_GROUP_QUEUES = 33554432, /* packets that devices take from their queues */
     /* Which memory was freed for a task last: says where none was left. */
     LULL_GROUP_RECLAIMED = LULL_GROUP_PAGING | LULL_GROUP_KILLS,
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
                        LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS | LULL_GROUP_PAGING |
-                       LULL_GROUP_RAISE | LULL_GROUP_WAITED | LULL_GROUP_KILLS,
+                       LULL_GROUP_RAISE | LULL_GROUP_WAITED | LULL_GROUP_KILLS | LULL_GROUP_QUEUES,
     /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,
-    LULL_GROUP_MEMORY = 512,       /* pages allocated and freed */
-    LULL_GROUP_NETIF = 1024,       /* packets given to devices */
+    LULL_GROUP_MEMORY = 512, /* pages allocated and freed */
+    LULL_GROUP_NETIF = 1024, /* packets given to devices */
+    LULL_GROUP_TAKEN = LULL_GROUP_NETIF | LULL_GROUP_QUEUES,
     LULL_GROUP_POWER = 2048,       /* idle states and frequencies of CPUs */
     LULL_GROUP_REMAP = 4096,       /* bios remapped from one device to another */
     LULL_GROUP_VIRT = 65536,       /* virtual CPUs, on the host of a virtual machine */

@@ -23,6 +23,7 @@ import time
 import stage
 
 NAP = 0.15
+LONG_ANSWER = 60000  # bytes
 
 
 def file_lock(watch, folder, take):
@@ -460,40 +461,62 @@ def tar_xz(watch, folder):
         xz.wait()
 
 
-def answer_far(stamp, apart, wired, ready):
-    """Answers one question, in a network of its own with lull-b in it, and says who asked."""
+def answer_far(stamp, apart, wired, ready, limit=()):
+    """Answers one question, in a network of its own with lull-b in it, and says who asked; with a limit, by which lull-b sends, at length."""
     stage.exchanges.unshare_network()
     apart.open()
     wired.wait()
     stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
     stage.exchanges.ip('link', 'set', 'lull-b', 'up')
+    if limit:
+        subprocess.run(['tc', 'qdisc', 'add', 'dev', 'lull-b', 'root', *limit], check=True)
     with socket.create_server(('10.77.0.2', 7008)) as listener:
         ready.open()
         connection, address = listener.accept()
         connection.recv(100)
+        if limit:
+            connection.sendall(bytes(LONG_ANSWER))
+            return
         stamp.nap(NAP)
         connection.sendall(address[0].encode())
 
 
-def ask_far(watch):
+def ask_far(watch, length=0):
     with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
         client.sendall(b'question')
-        return client.recv(100).decode()
+        answer = client.recv(100)
+        while len(answer) < length:
+            answer += client.recv(length)
+        return answer
 
 
-def veth(watch, _):
+def veth(watch, _, limit=()):
     stage.own_network()
     apart, moved, ready, stamp = stage.Gate(), stage.Gate(), stage.Gate(), stage.Stamp()
-    server = stage.child('wl-server', answer_far, stamp, apart, moved, ready)
+    server = stage.child('wl-server', answer_far, stamp, apart, moved, ready, limit)
     apart.wait()
     stage.exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b', 'netns', str(server))
     stage.exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
     stage.exchanges.ip('link', 'set', 'lull-a', 'up')
     moved.open()
     ready.wait()
-    ask_far(watch)
+    ask_far(watch, LONG_ANSWER if limit else 0)
     stage.ended(server)
-    stamp.of(watch)
+    if limit:
+        watch.knows(cause_ns=watch.report['end_ns'] - watch.report['start_ns'] - watch.report['cpu_ns'])
+    else:
+        stamp.of(watch)
+
+
+def limited_link(watch, folder, burst='16kb'):
+    """The answer is longer than what its sender may send in that time."""
+    stage.need('tc')
+    veth(watch, folder, ('tbf', 'rate', '4mbit', 'burst', burst, 'latency', '1s'))
+
+
+def limited_pieces(watch, folder):
+    """What is longer than may be sent at once is cut into pieces after it was in the queue."""
+    limited_link(watch, folder, '4kb')
 
 
 def across(watch, join, own, way, peer):
@@ -528,7 +551,7 @@ def across(watch, join, own, way, peer):
     stage.ended(server)
     stage.ended(middle)
     stamp.of(watch)
-    if answer != peer:
+    if answer.decode() != peer:
         raise RuntimeError(f'who answers has spoken with {answer}')
 
 
@@ -842,7 +865,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, bridge, nat, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, limited_link, limited_pieces, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

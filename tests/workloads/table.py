@@ -43,6 +43,7 @@ class Workload:
 
 
 SLEEPS = r'blocked on a timer in clock_nanosleep'
+HELD_BACK = (r'wl-asker: blocked on network: TCP from 10\.77\.0\.2:7008 held back in the queue of lull-b, in recvfrom$',)
 QUOTA = r'wl-asker: throttled by a CPU quota of /\S*{group}, 20\.00 ms per 100\.0 ms'
 
 
@@ -89,6 +90,8 @@ TABLE = {
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     'bridge': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
+    'limited_link': Workload('small.py', *HELD_BACK, amount=('wl-asker', 'blocked', 'network')),
+    'limited_pieces': Workload('small.py', *HELD_BACK, amount=('wl-asker', 'blocked', 'network')),
     'nat': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     'slow_reader': Workload('small.py', f'wl-reader: {SLEEPS}.* waited for by wl-asker in sendto'),
     # A worker of the kernel carries what is typed.

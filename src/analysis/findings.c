@@ -254,9 +254,22 @@ static const char *cause_text(const struct lull_wait_key *key)
     return key->cause < G_N_ELEMENTS(words) && words[key->cause] ? words[key->cause] : name;
 }
 
+/* Who was kept off CPUs by one was so whatever CPU was idle. */
+static bool has_quota(const struct findings *findings, uint32_t host)
+{
+    for (size_t i = 0; i < findings->rows.count; i++) {
+        const struct finding *row = &findings->rows.items[i];
+        if (row->host == host && strcmp(row->kind, "quota") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* note: what else is to be said of the number of times. */
 static void add_wait(struct findings *findings, const struct lull_wait_sum *wait, const char *note)
 {
+    enum { MOST_CHANCE_NS = 10000000 }; /* an idle CPU looks after the others at times only */
     char total[LULL_TIME_TEXT_SIZE];
     const struct lull_wait_key *key = &wait->key;
     const struct lull_task *task = lull_model_task(findings->head.model, key->task);
@@ -287,6 +300,13 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
     if (by && !is_for_task) {
         g_string_append_printf(text,
                                key->letter == 'R' ? ", which %s had longest" : ", ended by %s", by);
+    }
+    if (wait->idle_ns >= MOST_CHANCE_NS && wait->idle_ns > wait->total_ns / 2 &&
+        !has_quota(findings, task->host)) {
+        char idle[LULL_TIME_TEXT_SIZE];
+        g_string_append_printf(
+            text, ", though another was idle for %s: it may be bound to its own (taskset, cpuset)",
+            duration(wait->idle_ns, idle));
     }
     g_string_append_printf(text, "%s (%s%s)", cause ? "" : ", and still did at the end", times,
                            note);

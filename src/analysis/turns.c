@@ -18,10 +18,24 @@ struct turn {
 
 struct cpu_turns {
     LULL_VEC(struct turn) list;
+    bool is_idle; /* known to be */
+};
+
+/* From then on some CPU of the host was idle, or none. */
+struct idle_change {
+    int64_t time_ns;
+    int64_t idle_ns; /* for how long some was idle before */
+    bool is_idle;
+};
+
+struct host_turns {
+    LULL_VEC(struct idle_change) changes;
+    uint32_t n_idle; /* CPUs */
 };
 
 struct lull_turns {
     LULL_VEC(struct cpu_turns) cpus;
+    LULL_VEC(struct host_turns) hosts;
     struct lull_map by_cpu; /* host, cpu → cpus */
 };
 
@@ -35,7 +49,11 @@ void lull_turns_free(struct lull_turns *turns)
     for (size_t i = 0; i < turns->cpus.count; i++) {
         lull_vec_free(&turns->cpus.items[i].list);
     }
+    for (size_t i = 0; i < turns->hosts.count; i++) {
+        lull_vec_free(&turns->hosts.items[i].changes);
+    }
     lull_vec_free(&turns->cpus);
+    lull_vec_free(&turns->hosts);
     lull_map_free(&turns->by_cpu);
     g_free(turns);
 }
@@ -56,9 +74,55 @@ static struct cpu_turns *turns_of(struct lull_turns *turns, uint32_t host, int32
     return &turns->cpus.items[number];
 }
 
+/* For how long some CPU was idle, from the first change that is kept to time_ns. */
+static int64_t idle_until(const struct host_turns *host, int64_t time_ns)
+{
+    const size_t n = host->changes.count;
+    const size_t after = LULL_LOWER_BOUND(i, n, host->changes.items[i].time_ns <= time_ns);
+    if (after == 0) {
+        return n ? host->changes.items[0].idle_ns : 0;
+    }
+    const struct idle_change *change = &host->changes.items[after - 1];
+    return change->idle_ns + (change->is_idle ? time_ns - change->time_ns : 0);
+}
+
+/* unseen: it left idleness, nobody knows when: then it was not idle, as far as it was the only one. */
+static void set_idle(struct lull_turns *turns, uint32_t number, struct cpu_turns *cpu, bool is_idle,
+                     bool unseen, int64_t time_ns)
+{
+    while (turns->hosts.count <= number) {
+        memset(lull_vec_add(&turns->hosts), 0, sizeof *turns->hosts.items);
+    }
+    struct host_turns *host = &turns->hosts.items[number];
+    const uint32_t before = host->n_idle;
+    if (cpu->is_idle == is_idle) {
+        return;
+    }
+    cpu->is_idle = is_idle;
+    host->n_idle += is_idle ? 1 : UINT32_MAX;
+    if ((before > 0) == (host->n_idle > 0)) {
+        return;
+    }
+    if (unseen && !is_idle) {
+        host->changes.count--; /* since when some was idle */
+        return;
+    }
+    if (host->changes.count == 2 * MOST_TURNS) {
+        memmove(host->changes.items, host->changes.items + MOST_TURNS,
+                MOST_TURNS * sizeof *host->changes.items);
+        host->changes.count = MOST_TURNS;
+    }
+    /* A loss may be reported late. */
+    const size_t n = host->changes.count;
+    const int64_t at_ns = n ? MAX(time_ns, host->changes.items[n - 1].time_ns) : time_ns;
+    lull_vec_push(&host->changes, (struct idle_change){at_ns, idle_until(host, at_ns), is_idle});
+}
+
 void lull_turns_switched(struct lull_turns *turns, const struct lull_switch_fact *fact)
 {
     struct cpu_turns *cpu = turns_of(turns, fact->host, fact->cpu);
+    set_idle(turns, fact->host, cpu, fact->task == LULL_NONE && !fact->is_unknown,
+             fact->unknown_ns > 0, fact->time_ns);
     if (cpu->list.count == 2 * MOST_TURNS) {
         memmove(cpu->list.items, cpu->list.items + MOST_TURNS,
                 MOST_TURNS * sizeof *cpu->list.items);
@@ -99,6 +163,17 @@ int64_t lull_turns_free_ns(const struct lull_turns *turns, uint32_t host, int32_
         next_ns = from_ns;
     }
     return free_ns;
+}
+
+int64_t lull_turns_idle_elsewhere_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                                     int64_t start_ns, int64_t end_ns)
+{
+    if (host >= turns->hosts.count || start_ns >= end_ns) {
+        return 0;
+    }
+    const struct host_turns *of = &turns->hosts.items[host];
+    const int64_t idle_ns = idle_until(of, end_ns) - idle_until(of, start_ns);
+    return MAX(idle_ns - lull_turns_free_ns(turns, host, cpu, start_ns, end_ns), 0);
 }
 
 struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t host, int32_t cpu,

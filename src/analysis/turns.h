@@ -25,4 +25,8 @@ struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t hos
 int64_t lull_turns_free_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
                            int64_t start_ns, int64_t end_ns);
 
+/* For how long of that time another CPU of the host is known to have been idle, but not this one; of a long time, in the last part of it. */
+int64_t lull_turns_idle_elsewhere_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                                     int64_t start_ns, int64_t end_ns);
+
 #endif

@@ -285,6 +285,18 @@ static void note_futex(struct lull_wait_sum *wait, const struct lull_state_fact 
     }
 }
 
+/* Another CPU was free meanwhile. In less than that the kernel may bring a task there. */
+static void note_idle(const struct waits *waits, struct lull_wait_sum *wait,
+                      const struct lull_state_fact *fact, int64_t start_ns)
+{
+    enum { LEAST_NS = 500000 };
+    if (fact->state == LULL_STATE_PREEMPTED && fact->end_ns - start_ns >= LEAST_NS) {
+        const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
+        lull_add(&wait->idle_ns, lull_turns_idle_elsewhere_ns(waits->turns, host, fact->cpu,
+                                                              start_ns, fact->end_ns));
+    }
+}
+
 static void count_task(struct task_sum *task, const struct lull_wait_key *key, int64_t length_ns)
 {
     if (key->letter == 'R') {
@@ -436,7 +448,9 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
         if (is_late(waits, &key, fact)) {
             hold_wait(waits, fact, &key, start_ns, length_ns);
         } else {
-            note_futex(count_wait(waits, task, &key, start_ns, length_ns), fact);
+            struct lull_wait_sum *wait = count_wait(waits, task, &key, start_ns, length_ns);
+            note_futex(wait, fact);
+            note_idle(waits, wait, fact, start_ns);
         }
     }
 }

@@ -22,8 +22,9 @@ struct lull_wait_sum {
     struct lull_wait_key key;
     uint64_t count;
     int64_t total_ns, longest_ns, longest_at_ns;
-    uint64_t futex; /* address, of waits in futex(); 0: none, or not known */
-    bool is_lock;   /* some of these were for a lock, see lull_wait_is_for_lock() */
+    int64_t idle_ns; /* for a CPU: so long another one was idle, of waits that are not short */
+    uint64_t futex;  /* address, of waits in futex(); 0: none, or not known */
+    bool is_lock;    /* some of these were for a lock, see lull_wait_is_for_lock() */
 };
 
 /* Of an instance of lull_analysis_waits, in no order. */

@@ -53,10 +53,84 @@ static void test_many(void)
     }
 }
 
+enum { CPUS = 4, TIMES = 3000, IDLE = -1, UNKNOWN = -2 };
+
+static void put(struct lull_turns *turns, int64_t t, int32_t cpu, int what, int64_t unknown_ns)
+{
+    const struct lull_switch_fact fact = {.time_ns = t,
+                                          .cpu = cpu,
+                                          .task = what < 0 ? LULL_NONE : (uint32_t)what,
+                                          .is_unknown = what == UNKNOWN,
+                                          .since_ns = t,
+                                          .unknown_ns = unknown_ns};
+    lull_turns_switched(turns, &fact);
+}
+
+/* Four CPUs that change at times of chance, against a table of what each does at each time. */
+static void test_idle_elsewhere(void)
+{
+    struct lull_turns *turns = lull_turns_new();
+    static int table[CPUS][TIMES];
+    int now[CPUS] = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
+    uint32_t n_exact = 0;
+    for (int64_t t = 0; t < TIMES; t++) {
+        for (int32_t c = 0; c < CPUS; c++) {
+            const int what = g_test_rand_int_range(0, 5);
+            if (g_test_rand_int_range(0, 20) == 0) {
+                now[c] = what == 0 ? UNKNOWN : what == 1 ? IDLE : what;
+                put(turns, t, c, now[c], 0);
+            }
+            table[c][t] = now[c];
+        }
+    }
+    for (int i = 0; i < 2000; i++) {
+        const int32_t own = g_test_rand_int_range(0, CPUS);
+        const int from = g_test_rand_int_range(TIMES / 2, TIMES - 20);
+        const int to = from + g_test_rand_int_range(1, 20);
+        int64_t idle_ns = 0;
+        bool is_busy = true;
+        for (int t = from; t < to; t++) {
+            bool is_idle = false;
+            for (int32_t c = 0; c < CPUS; c++) {
+                is_idle |= c != own && table[c][t] == IDLE;
+            }
+            idle_ns += is_idle;
+            is_busy &= table[own][t] >= 0;
+        }
+        const int64_t found = lull_turns_idle_elsewhere_ns(turns, 0, own, from, to);
+        g_assert_cmpint(found, <=, idle_ns);
+        if (is_busy) {
+            g_assert_cmpint(found, ==, idle_ns);
+            n_exact += idle_ns > 0;
+        }
+    }
+    g_assert_cmpuint(n_exact, >, 20);
+    g_assert_cmpint(lull_turns_idle_elsewhere_ns(turns, 7, 0, 0, TIMES), ==, 0);
+    lull_turns_free(turns);
+}
+
+/* A CPU that was last seen idle, and leaves that unseen, was not idle as far as is known. */
+static void test_left_unseen(void)
+{
+    struct lull_turns *turns = lull_turns_new();
+    put(turns, 0, 0, 1, 0);
+    put(turns, 10, 1, IDLE, 0);
+    put(turns, 30, 1, 2, 20);
+    put(turns, 40, 1, IDLE, 5); /* who was there before is not known: it is idle now */
+    put(turns, 60, 1, 3, 0);
+    put(turns, 55, 1, UNKNOWN, 0); /* late */
+    g_assert_cmpint(lull_turns_idle_elsewhere_ns(turns, 0, 0, 0, 40), ==, 0);
+    g_assert_cmpint(lull_turns_idle_elsewhere_ns(turns, 0, 0, 0, 50), ==, 10);
+    g_assert_cmpint(lull_turns_idle_elsewhere_ns(turns, 0, 0, 45, 100), ==, 15);
+    lull_turns_free(turns);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/turns/sums", test_sums);
     g_test_add_func("/turns/many", test_many);
+    g_test_add_func("/turns/idle-elsewhere", test_idle_elsewhere);
+    g_test_add_func("/turns/left-unseen", test_left_unseen);
     return g_test_run();
 }

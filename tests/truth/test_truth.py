@@ -261,6 +261,10 @@ def check_idle(name, trace, answer):
     text = subprocess.run([os.environ["LULL"], "critpath", "--comm", "t-victim", trace], capture_output=True, text=True, check=True).stdout
     said = re.search(r"^t-victim/\d+ waited .* for CPU 0, and for .* of that another CPU was idle: it may be bound to CPU 0", text, re.M)
     tap.ok(said, f"{name}: says so in words", text[:1500])
+    times = [f"{time // 10**9}.{time % 10**9:09}" for time in (first, last)]
+    text = subprocess.run([os.environ["LULL"], "stats", "--begin", times[0], "--end", times[1], trace], capture_output=True, text=True, check=True).stdout
+    said = re.search(r"t-victim/\d+ waited ([\d.]+) ms for a CPU, which t-rival/\d+ had longest, though another was idle for ([\d.]+) ms: it may be bound", text)
+    tap.ok(said and abs(float(said[2]) - wanted[0]["idle_ns"] / MS) <= 0.01, f"{name}: stats finds it", wanted, text[:2500])
 
 
 def truth(name, comm, begin, end, legs, order):

@@ -603,6 +603,42 @@ static int64_t covered_by_view(const struct lull_path *path)
     return covered_ns;
 }
 
+/* A row in which a task executes another program has the name that it had longest, whatever the longest segment. */
+static void test_text_executes(void)
+{
+    enum { STEPS = 9 };
+    static const int64_t lengths[STEPS] = {1000, 10, 900, 10, 900, 10, 900, 10, 900};
+    static struct lull_segment made[STEPS];
+    struct lull_path path = make_path();
+    struct lull_view_style style = {.unicode = true, .limit = 40};
+    int64_t now = BASE;
+    for (guint i = 0; i < STEPS; i++) {
+        made[i] =
+            (struct lull_segment){.tid = 10,
+                                  .comm = i == 0 ? "sh" : "xz",
+                                  .program = i == 0 ? "sh" : "xz",
+                                  .start_ns = now,
+                                  .state = i % 2 ? LULL_STATE_INTERRUPTED : LULL_STATE_RUNNING,
+                                  .wait = LULL_NONE};
+        now += lengths[i] * 1000;
+        made[i].end_ns = now;
+    }
+    path.segments = made;
+    path.n_segments = STEPS;
+    path.end_ns = path.asked_end_ns = now;
+    g_autofree char *text = render(lull_view_path_text, &path, &style);
+    g_assert_cmpuint(path_rows(text), ==, 1);
+    assert_contains(text, "  xz/10  running (4 interrupts");
+    made[0].end_ns = made[1].start_ns = BASE + 4000000;
+    for (guint i = 1; i < STEPS; i++) {
+        made[i].start_ns += i > 1 ? 3000000 : 0;
+        made[i].end_ns += 3000000;
+    }
+    path.end_ns = path.asked_end_ns = now + 3000000;
+    g_autofree char *longer = render(lull_view_path_text, &path, &style);
+    assert_contains(longer, "  sh/10  running (4 interrupts");
+}
+
 /* Whatever a path is made of, its brief view covers 90 % of it: many short steps with long ones
  * between them, many hosts, many states, none of which takes most. */
 static void test_text_covers(void)
@@ -1061,6 +1097,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-loop", test_text_loop);
     g_test_add_func("/view/text-mix", test_text_mix);
     g_test_add_func("/view/text-covers", test_text_covers);
+    g_test_add_func("/view/text-executes", test_text_executes);
     g_test_add_func("/view/text-causes", test_text_causes);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/ink", test_ink);

@@ -46,6 +46,16 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
     if (index == row->first || stands_better(segment, &path->segments[row->segment])) {
         row->segment = index;
     }
+    const int64_t ns = segment->end_ns - segment->start_ns;
+    if (index == row->first || g_strcmp0(segment->comm, path->segments[row->named].comm) == 0) {
+        row->named = index == row->first ? index : row->named;
+        row->named_ns += ns;
+    } else if (ns > row->named_ns) {
+        row->named = index;
+        row->named_ns = ns - row->named_ns;
+    } else {
+        row->named_ns -= ns;
+    }
 }
 
 /* What most of a row that is called running ran. Texts of a path are kept once each. */

@@ -17,6 +17,9 @@ struct lull_path_row {
     int64_t start_ns, end_ns;
     uint32_t first, count; /* segments of the path */
     uint32_t segment;      /* the one that gives the row its state: the longest of it */
+    uint32_t
+        named; /* one whose task has the name that it had for most of the row, if it executed a program meanwhile */
+    int64_t named_ns; /* how much longer than all others together */
     /* Of a row that is called running: what else is in it. */
     uint32_t interrupts, preemptions;
     int64_t interrupted_ns, preempted_ns;

@@ -193,7 +193,7 @@ static void append_row_task(const struct text_view *view, GString *text,
     } else {
         g_string_append(text, "  ");
     }
-    lull_task_append(text, segment->comm, segment->tid, !unicode);
+    lull_task_append(text, view->path->segments[row->named].comm, segment->tid, !unicode);
 }
 
 /* "running (12 interrupts 0.4 ms, 2 preemptions 0.1 ms)" */

@@ -323,6 +323,7 @@ static void append_open(const struct lull_execgraph *eg, const struct lull_hop *
     if (!evidence->is_open) {
         return;
     }
+    g_string_append(out, out->len ? ", " : "");
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
     size_t i = 0;
     while (i < eg->gaps.count &&

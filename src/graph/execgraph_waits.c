@@ -195,13 +195,15 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         note_waker(eg, fact, &reason, wait->evidence);
     }
     if (wakeup) {
-        evidence.label =
-            reason.is_dirty ? lull_faults_disk(&eg->faults, fact->task) : wakeup->label;
+        evidence.label = wakeup->label;
         evidence.waker = wakeup->task;
         if (wakeup->cause != LULL_CAUSE_NETWORK) {
             evidence.index = wakeup->request;
             evidence.is_request = wakeup->cause == LULL_CAUSE_DISK;
         }
+    }
+    if (reason.is_dirty) {
+        evidence.label = lull_faults_disk(&eg->faults, fact->task);
     }
     if (wakeup && (wakeup->raiser != LULL_NONE || wakeup->raiser_label != LULL_NONE)) {
         lull_map_insert(&eg->raiser_of, (uint32_t)eg->evidence.count, (uint32_t)eg->raisers.count);

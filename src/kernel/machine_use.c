@@ -96,8 +96,11 @@ static uint32_t disk_label(struct lull_model *model, const struct machine *machi
 {
     enum { MINOR_BITS = 20, MAJORS = 4096, SIZE = 32 };
     char name[SIZE + 1];
-    const size_t length = strnlen(disk.data, MIN(disk.length, SIZE));
-    memcpy(name, disk.data, length);
+    size_t length = 0;
+    while (length < MIN(disk.length, SIZE) && disk.data[length]) {
+        name[length] = disk.data[length];
+        length++;
+    }
     name[length] = '\0';
     unsigned major, minor;
     int end = 0;

@@ -174,6 +174,25 @@ def writes(machine):
     machine.switch(TASK, 0, 1)
 
 
+def check_open(folder):
+    """It still sleeps when the trace ends."""
+    machine = Machine()
+    machine.event('lttng_statedump_block_device', {'dev': 253 << 20, 'diskname': 'disk'})
+    machine.switch(0, TASK, 0)
+    machine.event('syscall_entry_write', {'fd': 1})
+    machine.event('writeback_balance_dirty_pages', {'bdi': '253:0', 'pause': 200})
+    machine.passes(0.01)
+    machine.switch(TASK, 0, 2)
+    machine.passes(7)
+    machine.event('irq_softirq_entry', {'vec': 1}, 0)
+    machine.event('irq_softirq_exit', {'vec': 1}, 0)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    last = json.loads(done.stdout)['segments'][-1]
+    tap.ok((last['cause'], last['object'], last['detail']) ==
+           ('disk', 'disk', 'too many dirty pages for disk, not woken before the end of the trace; in write to descriptor 1'), 'one that has not ended', last)
+
+
 def check_writes(folder):
     machine = Machine()
     writes(machine)
@@ -195,6 +214,7 @@ def check_writes(folder):
     rows = json.loads(done.stdout)['windows'][0]['tables']['waits-by-cause']
     tap.ok([(row['state'], row['total_ns'] / MS, row['count']) for row in rows if row['cause'] == 'dirty pages'] == [('D', 8 + 9 + 12 + 16, 4)], 'waits has a row of them', rows)
     done = subprocess.run([os.environ['LULL'], 'stats', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    check_open(folder + '-open')
     tap.ok(f'worker/{TASK} waited {8 + 9:.2f} ms for a disk with too many dirty pages, in write on' in done.stdout, 'and stats finds them', done.stdout[:2000])
 
 

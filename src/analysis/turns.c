@@ -36,7 +36,8 @@ struct host_turns {
 struct lull_turns {
     LULL_VEC(struct cpu_turns) cpus;
     LULL_VEC(struct host_turns) hosts;
-    struct lull_map by_cpu; /* host, cpu → cpus */
+    struct lull_map by_cpu;  /* host, cpu → cpus */
+    struct lull_map by_host; /* → hosts */
 };
 
 struct lull_turns *lull_turns_new(void)
@@ -55,6 +56,7 @@ void lull_turns_free(struct lull_turns *turns)
     lull_vec_free(&turns->cpus);
     lull_vec_free(&turns->hosts);
     lull_map_free(&turns->by_cpu);
+    lull_map_free(&turns->by_host);
     g_free(turns);
 }
 
@@ -86,18 +88,26 @@ static int64_t idle_until(const struct host_turns *host, int64_t time_ns)
     return change->idle_ns + (change->is_idle ? time_ns - change->time_ns : 0);
 }
 
+static struct host_turns *host_of(struct lull_turns *turns, uint32_t host)
+{
+    uint32_t number = lull_map_find(&turns->by_host, host);
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)turns->hosts.count;
+        memset(lull_vec_add(&turns->hosts), 0, sizeof *turns->hosts.items);
+        lull_map_insert(&turns->by_host, host, number);
+    }
+    return &turns->hosts.items[number];
+}
+
 /* unseen: it left idleness, nobody knows when: then it was not idle, as far as it was the only one. */
 static void set_idle(struct lull_turns *turns, uint32_t number, struct cpu_turns *cpu, bool is_idle,
                      bool unseen, int64_t time_ns)
 {
-    while (turns->hosts.count <= number) {
-        memset(lull_vec_add(&turns->hosts), 0, sizeof *turns->hosts.items);
-    }
-    struct host_turns *host = &turns->hosts.items[number];
-    const uint32_t before = host->n_idle;
     if (cpu->is_idle == is_idle) {
         return;
     }
+    struct host_turns *host = host_of(turns, number);
+    const uint32_t before = host->n_idle;
     cpu->is_idle = is_idle;
     host->n_idle += is_idle ? 1 : UINT32_MAX;
     if ((before > 0) == (host->n_idle > 0)) {
@@ -168,10 +178,11 @@ int64_t lull_turns_free_ns(const struct lull_turns *turns, uint32_t host, int32_
 int64_t lull_turns_idle_elsewhere_ns(const struct lull_turns *turns, uint32_t host, int32_t cpu,
                                      int64_t start_ns, int64_t end_ns)
 {
-    if (host >= turns->hosts.count || start_ns >= end_ns) {
+    const uint32_t number = lull_map_find(&turns->by_host, host);
+    if (number == LULL_MAP_NONE || start_ns >= end_ns) {
         return 0;
     }
-    const struct host_turns *of = &turns->hosts.items[host];
+    const struct host_turns *of = &turns->hosts.items[number];
     const int64_t idle_ns = idle_until(of, end_ns) - idle_until(of, start_ns);
     return MAX(idle_ns - lull_turns_free_ns(turns, host, cpu, start_ns, end_ns), 0);
 }

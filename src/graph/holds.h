@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets that were held back on their way: between the event that says that one is in the queue of a device (net_dev_queue) and that
- * which says that the device has taken it (net_dev_xmit), while the CPU did something else. Traffic control does so, to keep a limit of bytes a second, and a device that
- * has no room. What is cut into pieces in a queue leaves it in other buffers: then each piece says so that arrives on the same
+/* Packets that were held back on their way: between the event that says that one is in the queue of a device (net_dev_queue) and
+ * that which says that the device has taken it (net_dev_xmit), while the CPU did something else. Traffic control does so, to keep a
+ * limit of bytes a second, and a device that has no room. What is cut into pieces in a queue leaves it in other buffers: then each piece says so that arrives on the same
  * host, by a device that is not real (lo, veth). */
 #ifndef LULL_GRAPH_HOLDS_H
 #define LULL_GRAPH_HOLDS_H
@@ -47,8 +47,8 @@ struct lull_holds {
 /* Packet `number` was put into a queue. */
 void lull_holds_queued(struct lull_holds *holds, const struct lull_net_packet *packet,
                        uint32_t number);
-/* start_ns: since when the CPU does what it does, be it a handler or a task. Whoever puts a packet into a queue and takes it out at once, and then
- * is long with the device, held nothing back: so is a virtual machine whose hypervisor does the rest meanwhile. */
+/* start_ns: since when the CPU does what it does, be it a handler or a task. Whoever puts a packet into a queue, takes it out at once,
+ * and then is long with the device, as a virtual machine is whose hypervisor does the rest, held nothing back. */
 void lull_holds_taken(struct lull_holds *holds, const struct lull_taken_fact *fact,
                       int64_t start_ns);
 /* Packet `number` has arrived. */

@@ -236,22 +236,21 @@ static bool may_be_rest(const struct lull_wait_sum *wait)
 static const char *cause_text(const struct lull_wait_key *key)
 {
     static const char *const words[] = {
-        [LULL_CAUSE_TASK] = "another task",     [LULL_CAUSE_TIMER] = "a timer",
-        [LULL_CAUSE_DISK] = "a disk",           [LULL_CAUSE_NETWORK] = "the network",
-        [LULL_CAUSE_USER_INPUT] = "user input", [LULL_CAUSE_IPI] = "another CPU",
-        [LULL_CAUSE_IRQ] = "an interrupt",      [LULL_CAUSE_UNKNOWN] = "something unknown",
+        [LULL_CAUSE_TASK] = "another task",
+        [LULL_CAUSE_TIMER] = "a timer",
+        [LULL_CAUSE_DISK] = "a disk",
+        [LULL_CAUSE_NETWORK] = "the network",
+        [LULL_CAUSE_USER_INPUT] = "user input",
+        [LULL_CAUSE_IPI] = "another CPU",
+        [LULL_CAUSE_IRQ] = "an interrupt",
+        [LULL_CAUSE_UNKNOWN] = "something unknown",
+        [LULL_WAITS_NOT_ENDED] = NULL,
+        [LULL_WAITS_DIRTY] = "a disk with too many dirty pages",
     };
-    const char *name = lull_waits_cause(key->cause);
     if (key->letter == 'R') {
         return "a CPU";
     }
-    if (strcmp(name, "not ended") == 0) {
-        return NULL;
-    }
-    if (strcmp(name, "dirty pages") == 0) {
-        return "a disk with too many dirty pages";
-    }
-    return key->cause < G_N_ELEMENTS(words) && words[key->cause] ? words[key->cause] : name;
+    return key->cause < G_N_ELEMENTS(words) ? words[key->cause] : lull_waits_cause(key->cause);
 }
 
 /* Who was kept off CPUs by one was so whatever CPU was idle. */

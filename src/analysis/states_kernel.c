@@ -100,8 +100,7 @@ struct states_kernel *states_kernel_new(struct lull_session *session)
 {
     static const struct lull_facts facts = {.state = on_state, .syscall = on_call};
     struct states_kernel *kernel = g_new0(struct states_kernel, 1);
-    kernel->model =
-        lull_model_new(session, (LULL_GROUP_GRAPH & ~LULL_GROUP_QUEUES) | LULL_GROUP_SYSCALL);
+    kernel->model = lull_model_new(session, LULL_GROUP_GRAPH | LULL_GROUP_SYSCALL);
     lull_model_subscribe(kernel->model, &facts, kernel);
     return kernel;
 }

@@ -197,21 +197,21 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
         const bool is_unseen =
             is_open && fact->before != LULL_STATE_RUNNING && was_unseen(waits, fact);
         key.cause = is_unseen                            ? LULL_CAUSE_UNKNOWN
-                    : fact->before == LULL_STATE_RUNNING ? CAUSE_PREEMPTED
-                                                         : CAUSE_WOKEN;
+                    : fact->before == LULL_STATE_RUNNING ? LULL_WAITS_PREEMPTED
+                                                         : LULL_WAITS_WOKEN;
         key.by = kept_by;
         return key;
     }
-    key.cause = wakeup ? wakeup->cause : is_open ? CAUSE_NOT_ENDED : LULL_CAUSE_UNKNOWN;
+    key.cause = wakeup ? wakeup->cause : is_open ? LULL_WAITS_NOT_ENDED : LULL_CAUSE_UNKNOWN;
     key.by = wakeup && wakeup->cause == LULL_CAUSE_TASK ? wakeup->task : LULL_NONE;
     key.letter = fact->letter ? fact->letter : '?';
     const struct lull_wait_reason reason =
         lull_faults_reason(&waits->faults, waits->head.model, fact);
-    if (key.cause == CAUSE_NOT_ENDED) {
+    if (key.cause == LULL_WAITS_NOT_ENDED) {
         key.by = find_holder(waits, fact, &reason);
     }
-    if (reason.is_dirty) {
-        key.cause = CAUSE_DIRTY;
+    if (reason.is_dirty && wakeup) {
+        key.cause = LULL_WAITS_DIRTY;
     }
     key.call = reason.call;
     key.object = object_of(waits, fact, &reason);
@@ -494,7 +494,7 @@ const struct lull_analysis_class lull_analysis_waits = {
     .tables = (const struct lull_result_class *const[]){&lull_waits_causes, &lull_waits_all,
                                                         &lull_waits_tasks, NULL},
     .question = "critical-path",
-    .groups = LULL_GROUP_GRAPH & ~LULL_GROUP_QUEUES,
+    .groups = LULL_GROUP_GRAPH,
     .is_by_host = true,
     .size = sizeof(struct waits),
     .facts = {.state = waits_state,

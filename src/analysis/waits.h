@@ -5,6 +5,16 @@
 
 #include "analysis/analysis.h"
 
+/* Causes besides those of waits that ended while a task was blocked: it still waits; too many dirty pages wait for a disk; it has no
+ * CPU, as another took it, or since it was woken. */
+enum {
+    LULL_WAITS_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1,
+    LULL_WAITS_DIRTY,
+    LULL_WAITS_PREEMPTED,
+    LULL_WAITS_WOKEN,
+    LULL_WAITS_CAUSES
+};
+
 /* Waits that are the same thing. */
 struct lull_wait_key {
     uint32_t task;

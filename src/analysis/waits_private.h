@@ -11,16 +11,6 @@
 #include "base/vec.h"
 #include "kernel/faults.h"
 
-/* Causes besides those of waits that ended while a task was blocked: it still waits; too many dirty pages wait
- * for a disk; it has no CPU, as another took it, or since it was woken. */
-enum {
-    CAUSE_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1,
-    CAUSE_DIRTY,
-    CAUSE_PREEMPTED,
-    CAUSE_WOKEN,
-    N_CAUSES
-};
-
 _Static_assert(sizeof(struct lull_wait_key) == 24, "a key has no padding: it is compared as bytes");
 
 struct cause {
@@ -67,7 +57,7 @@ struct waits {
     uint32_t free_late;      /* a place in `late` that is free, or LULL_NONE */
     struct lull_map late_of; /* task → its last */
     struct lull_slots calls; /* label → whether waits in such a call are `late` */
-    struct cause causes[N_CAUSES][LETTERS];
+    struct cause causes[LULL_WAITS_CAUSES][LETTERS];
     struct lull_family family; /* whose waits count; without a pid: those of all */
     int64_t total_ns;          /* of all waits */
     uint64_t n_asleep;         /* tasks that were blocked all the time */

@@ -76,10 +76,10 @@ static struct lull_cell letter_cell(char letter)
 
 const char *lull_waits_cause(uint8_t cause)
 {
-    static const char *const names[N_CAUSES] = {[CAUSE_NOT_ENDED] = "not ended",
-                                                [CAUSE_DIRTY] = "dirty pages",
-                                                [CAUSE_PREEMPTED] = "preempted",
-                                                [CAUSE_WOKEN] = "woken"};
+    static const char *const names[LULL_WAITS_CAUSES] = {[LULL_WAITS_NOT_ENDED] = "not ended",
+                                                         [LULL_WAITS_DIRTY] = "dirty pages",
+                                                         [LULL_WAITS_PREEMPTED] = "preempted",
+                                                         [LULL_WAITS_WOKEN] = "woken"};
     return names[cause] ? names[cause] : lull_cause_name(cause);
 }
 
@@ -113,7 +113,7 @@ struct cause_rows {
         uint8_t cause;
         char letter;
         struct cause sum;
-    } rows[N_CAUSES * 8];
+    } rows[LULL_WAITS_CAUSES * 8];
 };
 
 static void cause_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -137,7 +137,7 @@ static int compare_causes(const void *a, const void *b)
 static void emit_causes(const struct waits *waits, struct lull_sink *sink)
 {
     struct cause_rows rows = {.waits = waits};
-    for (uint32_t cause = 0; cause < N_CAUSES; cause++) {
+    for (uint32_t cause = 0; cause < LULL_WAITS_CAUSES; cause++) {
         for (uint32_t letter = 0; letter < LETTERS; letter++) {
             const struct cause *sum = &waits->causes[cause][letter];
             if (sum->count && rows.count < G_N_ELEMENTS(rows.rows)) {

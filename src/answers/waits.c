@@ -38,7 +38,7 @@ static void open_reading(struct lull_waits *waits)
         lull_sync_guest_cpus(waits->sync, &n_guest_cpus);
     }
     /* What a task called is evidence in a path alone. */
-    const unsigned groups = has_paths ? LULL_GROUP_GRAPH
+    const unsigned groups = has_paths ? LULL_GROUP_GRAPH | LULL_GROUP_QUEUES
                                       : (LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS) |
                                             (waits->names_calls ? LULL_GROUP_CALLNAMES : 0);
     waits->model = lull_model_new(waits->session, groups | (n_guest_cpus ? LULL_GROUP_VIRT : 0));

@@ -87,7 +87,7 @@ static void show_path(const struct lull_path *path, FILE *nowhere)
 static unsigned follow(struct lull_session *session, FILE *nowhere)
 {
     struct lull_sync *sync = lull_join_clocks(session, NULL, NULL);
-    struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH);
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH | LULL_GROUP_QUEUES);
     struct lull_execgraph *eg = lull_execgraph_new(model, sync);
     struct lull_requests *requests = lull_requests_new(model);
     lull_model_run(model, NULL, NULL);

@@ -121,6 +121,9 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
         lull_evidence_set_packet(eg, evidence->index, strings, segment);
     } else if (evidence->waker != LULL_NONE) {
         lull_evidence_set_other(eg, evidence->waker, hop->end_ns, strings, segment);
+    } else if (evidence->is_dirty) {
+        segment->object = lull_model_label(eg->model, evidence->label);
+        segment->operation = "dirty";
     } else if (evidence->label != LULL_NONE) {
         const struct raiser_note *raiser = raiser_of(eg, hop->detail);
         segment->object = lull_model_label(eg->model, evidence->label);
@@ -129,23 +132,14 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     }
 }
 
-/* The disk could not write as fast as the task did. */
-static bool is_dirty(const struct lull_execgraph *eg, uint32_t detail)
+/* "too many dirty pages for vda" */
+static void append_dirty(const struct lull_execgraph *eg, const struct evidence *evidence,
+                         GString *out)
 {
-    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    return reason && reason->is_dirty;
-}
-
-/* "too many dirty pages for vda"; false: the wait was not for that. */
-static bool append_dirty(const struct lull_execgraph *eg, uint32_t detail, GString *out)
-{
-    if (!is_dirty(eg, detail)) {
-        return false;
-    }
-    const char *disk = lull_model_label(eg->model, eg->evidence.items[detail].label);
     g_string_append(out, "too many dirty pages");
-    g_string_append_printf(out, disk ? " for %s" : "", disk);
-    return true;
+    if (evidence->label != LULL_NONE) {
+        g_string_append_printf(out, " for %s", lull_model_label(eg->model, evidence->label));
+    }
 }
 
 /* How long the task had waited before its request went to the device, or was put into its queue. */
@@ -254,10 +248,9 @@ static void append_raiser(const struct lull_execgraph *eg, const struct lull_hop
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                          const struct evidence *evidence, GString *out)
 {
-    if (append_dirty(eg, hop->detail, out)) {
-        return;
-    }
-    if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
+    if (evidence->is_dirty) {
+        append_dirty(eg, evidence, out);
+    } else if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         lull_evidence_append_packet(eg, evidence->index, out);
@@ -387,10 +380,6 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         lull_evidence_set_other(eg, holder, hop->end_ns, strings, segment);
     }
     segment->call = segment->reason.call;
-    if (is_dirty(eg, hop->detail)) {
-        segment->cause = LULL_CAUSE_DISK;
-        segment->operation = "dirty";
-    }
     if (timeout) {
         /* The interrupt that nobody recorded was the timer's. */
         if (segment->cause == LULL_CAUSE_IRQ || segment->cause == LULL_CAUSE_UNKNOWN) {
@@ -513,8 +502,8 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
 static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              const struct evidence *evidence, GString *out)
 {
-    if (append_dirty(eg, hop->detail, out)) {
-        /* said */
+    if (evidence->is_dirty) {
+        append_dirty(eg, evidence, out);
     } else if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         char device[40];
         const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);

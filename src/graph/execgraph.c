@@ -140,8 +140,11 @@ static void on_state(void *user, const struct lull_state_fact *fact)
         lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE,
                           fact->cpu, LULL_NONE);
     } else {
-        lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED,
-                          wakeup ? wakeup->cause : LULL_CAUSE_UNKNOWN, -1, evidence);
+        const enum lull_cause cause = eg->evidence.items[evidence].is_dirty ? LULL_CAUSE_DISK
+                                      : wakeup                              ? wakeup->cause
+                                                                            : LULL_CAUSE_UNKNOWN;
+        lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED, cause, -1,
+                          evidence);
     }
     if (fact->continues != LULL_NONE) {
         lull_graph_link_same(eg->graph, fact->continues, fact->task, fact->end_ns);

@@ -19,13 +19,14 @@
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {
-    uint32_t label;  /* interrupt, or LULL_NONE */
+    uint32_t label;  /* interrupt; is_dirty: the disk; or LULL_NONE */
     uint32_t reason; /* of a wait; number in execgraph.reasons, or LULL_NONE */
     uint32_t index;  /* block request (cause DISK), packet (cause NETWORK, or cause TIMER: what
                         the timer sent), or LULL_NONE */
     uint32_t waker;  /* task (cause TASK), or LULL_NONE */
     bool is_open;    /* the wait lasted until the end of the trace */
     bool is_request; /* cause DISK, also where a host's doing explains it */
+    bool is_dirty;   /* cause DISK, but no request: as struct lull_wait_reason says */
 };
 
 /* Who raised the softirq in which a wait ended: a task, or an interrupt, by its label. */

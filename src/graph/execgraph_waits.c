@@ -203,6 +203,7 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         }
     }
     if (reason.is_dirty) {
+        evidence.is_dirty = true;
         evidence.label = lull_faults_disk(&eg->faults, fact->task);
     }
     if (wakeup && (wakeup->raiser != LULL_NONE || wakeup->raiser_label != LULL_NONE)) {

@@ -40,6 +40,7 @@ void lull_holds_queued(struct lull_holds *holds, const struct lull_net_packet *p
     note->packet = number;
     note->queued_ns = packet->time_ns;
     note->cpu = packet->cpu;
+    note->device_hash = packet->device;
     if (packet->time_ns - LONG_NS >= note->piece.time_ns) { /* else the piece is forwarded */
         note->piece.time_ns = INT64_MIN;
     }
@@ -53,6 +54,9 @@ void lull_holds_taken(struct lull_holds *holds, const struct lull_taken_fact *fa
     if (note->packet == LULL_NONE) {
         note->piece = taking;
         return;
+    }
+    if (fact->device_hash && note->device_hash && fact->device_hash != note->device_hash) {
+        return; /* a bond, a bridge, a VLAN: it has put the packet into another's queue */
     }
     if (fact->cpu != note->cpu) {
         taking.start_ns = INT64_MAX; /* not who put it there */

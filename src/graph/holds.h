@@ -27,6 +27,7 @@ struct lull_buffer_note {
     int64_t queued_ns;
     int32_t cpu;              /* that put it into the queue */
     uint32_t packet;          /* that is in a queue; LULL_NONE: none */
+    uint32_t device_hash;     /* in whose; 0: not reported */
     struct lull_taking piece; /* what was in no queue */
 };
 

@@ -198,6 +198,7 @@ struct lull_taken_fact {
     uint32_t host;
     int32_t cpu;
     uint32_t device;          /* label; LULL_NONE: not reported */
+    uint32_t device_hash;     /* likewise, 0: as in struct lull_net_packet */
     uint64_t skb;             /* address of its buffer, as in struct lull_net_packet */
     int64_t context_start_ns; /* of the innermost handler; INT64_MIN: in none */
 };

@@ -192,6 +192,8 @@ void io_merged_in_front(struct lull_model *model, struct machine *machine, struc
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
                  const struct lull_ev_block_rq_requeue *ev);
+/* Of a network device's name; never 0 if that was recorded. */
+uint32_t io_device_hash(struct lull_text name);
 /* Whether no device can have that number, so that its disk has to be found otherwise. */
 bool io_is_wrong_device(const struct machine *machine, uint32_t dev);
 void io_dumped(struct lull_model *model, struct machine *machine,

@@ -84,8 +84,8 @@ static void take_ipv6(struct lull_net_packet *packet, const struct lull_ev_packe
     TAKE_TRANSPORT(ipv6);
 }
 
-/* FNV-1a, never 0 for a name that was recorded. */
-static uint32_t device_hash(struct lull_text name)
+/* FNV-1a */
+uint32_t io_device_hash(struct lull_text name)
 {
     uint32_t hash = 0x811c9dc5;
     for (uint32_t i = 0; i < name.length; i++) {
@@ -156,7 +156,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         .cpu = c,
         .is_send = is_send,
         .is_loopback = ev->device.length == 2 && memcmp(ev->device.data, "lo", 2) == 0,
-        .device = device_hash(ev->device),
+        .device = io_device_hash(ev->device),
         .length = ev->len,
         .skb = ev->skb,
     };

@@ -74,6 +74,7 @@ static void use_taken(struct lull_model *model, struct machine *machine, int32_t
         .host = machine->host,
         .cpu = c,
         .device = device_label(model, cpu, ev->device),
+        .device_hash = io_device_hash(ev->device),
         .skb = (uint64_t)ev->skb,
         .context_start_ns = cpu->n_frames ? cpu->frames[cpu->n_frames - 1].start_ns : INT64_MIN};
     REPORT(model, taken, &fact);

@@ -8,10 +8,15 @@
 enum { MS = 1000000, LO = 7, ETH = 8 };
 static const uint64_t buffer = UINT64_C(0xffff888100000000), other = UINT64_C(0xffff888100000100);
 
+static struct lull_net_packet packet_of(int64_t time_ns, uint32_t host, uint64_t skb)
+{
+    return (struct lull_net_packet){.time_ns = time_ns, .host = host, .skb = skb};
+}
+
 static void queued(struct lull_holds *holds, int64_t time_ns, uint32_t host, uint64_t skb,
                    uint32_t number)
 {
-    const struct lull_net_packet packet = {.time_ns = time_ns, .host = host, .skb = skb};
+    const struct lull_net_packet packet = packet_of(time_ns, host, skb);
     lull_holds_queued(holds, &packet, number);
 }
 
@@ -34,7 +39,7 @@ static void taken(struct lull_holds *holds, int64_t time_ns, uint32_t host, uint
 static void arrived(struct lull_holds *holds, int64_t time_ns, uint32_t host, uint64_t skb,
                     uint32_t number)
 {
-    const struct lull_net_packet packet = {.time_ns = time_ns, .host = host, .skb = skb};
+    const struct lull_net_packet packet = packet_of(time_ns, host, skb);
     lull_holds_arrived(holds, &packet, number);
 }
 
@@ -148,6 +153,28 @@ static void test_slow_device(void)
     lull_holds_free(&holds);
 }
 
+/* What is put into the queue of bond0 is put into that of eth0, and then bond0 has taken it: eth0 has not yet. */
+static void test_stacked(void)
+{
+    enum { BOND = 1, CARD = 2 };
+    struct lull_holds holds = {0};
+    for (uint32_t device = BOND; device <= CARD; device++) {
+        struct lull_net_packet packet = packet_of(10 * MS + device, 0, buffer);
+        packet.device = device;
+        lull_holds_queued(&holds, &packet, device);
+    }
+    struct lull_taken_fact fact = {
+        .time_ns = 10 * MS + 5, .device = LO, .device_hash = BOND, .skb = buffer};
+    lull_holds_taken(&holds, &fact, 9 * MS);
+    fact.time_ns = 17 * MS;
+    fact.device = ETH;
+    fact.device_hash = CARD;
+    lull_holds_taken(&holds, &fact, 16 * MS);
+    check(&holds, BOND, -1, 0, 0);
+    check(&holds, CARD, 10 * MS + CARD, 17 * MS, ETH);
+    lull_holds_free(&holds);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -155,5 +182,6 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/holds/pieces", test_pieces);
     g_test_add_func("/graph/holds/passed-on", test_passed_on);
     g_test_add_func("/graph/holds/slow-device", test_slow_device);
+    g_test_add_func("/graph/holds/stacked", test_stacked);
     return g_test_run();
 }

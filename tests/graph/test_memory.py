@@ -193,6 +193,27 @@ def check_open(folder):
            ('disk', 'disk', 'too many dirty pages for disk, not woken before the end of the trace; in write to descriptor 1'), 'one that has not ended', last)
 
 
+def check_why(folder):
+    """Of twelve writes two are slow, as too many dirty pages wait for the disk."""
+    machine = Machine()
+    machine.event('lttng_statedump_block_device', {'dev': 253 << 20, 'diskname': 'disk'})
+    machine.switch(0, TASK, 0)
+
+    def write(is_slow):
+        machine.passes(1)
+        if is_slow:
+            machine.event('writeback_balance_dirty_pages', {'bdi': '253:0', 'pause': 20})
+            machine.waits(20)
+    for number in range(12):
+        machine.call('write', lambda is_slow=number in (4, 9): write(is_slow))
+        machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    period = 'w : $evt.$name == "syscall_entry_write" : $evt.$name == "syscall_exit_write" && $evt.$tid == $begin.$evt.$tid'
+    done = subprocess.run([os.environ['LULL'], 'why', '--period', period, folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    tap.ok('20.00 ms more (100 %): worker/100 is blocked on disk: too many dirty pages for disk, in write.' in done.stdout, 'why says so, too', done.stdout + done.stderr)
+
+
 def check_writes(folder):
     machine = Machine()
     writes(machine)
@@ -215,6 +236,7 @@ def check_writes(folder):
     tap.ok([(row['state'], row['total_ns'] / MS, row['count']) for row in rows if row['cause'] == 'dirty pages'] == [('D', 8 + 9 + 12 + 16, 4)], 'waits has a row of them', rows)
     done = subprocess.run([os.environ['LULL'], 'stats', folder], capture_output=True, text=True, encoding='utf-8', check=False)
     check_open(folder + '-open')
+    check_why(folder + '-why')
     tap.ok(f'worker/{TASK} waited {8 + 9:.2f} ms for a disk with too many dirty pages, in write on' in done.stdout, 'and stats finds them', done.stdout[:2000])
 
 

@@ -191,6 +191,9 @@ def check_open(folder):
     last = json.loads(done.stdout)['segments'][-1]
     tap.ok((last['cause'], last['object'], last['detail']) ==
            ('disk', 'disk', 'too many dirty pages for disk, not woken before the end of the trace; in write to descriptor 1'), 'one that has not ended', last)
+    done = subprocess.run([os.environ['LULL'], 'waits', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    rows = json.loads(done.stdout)['windows'][0]['tables']['waits-by-cause']
+    tap.ok([(row['state'], row['cause']) for row in rows] == [('D', 'not ended')], 'and waits says that it has not', rows)
 
 
 def check_why(folder):

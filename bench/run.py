@@ -43,8 +43,9 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # measured against the peer's text, all else against its reading alone; text goes to /dev/null.
 FLOORS = {"critpath": 1 / 15, "info --events": 1 / 40, "count-fields": 1 / 30, "print": 1 / 10,
           "print --format=babeltrace": 1 / 10, "cputop": 1 / 15, "stats": 1 / 10}
-# The same work with two threads must take at most this share of the time with one.
-THREADS_FLOORS = {"info --events": 0.58, "count-fields": 1 / 1.7}
+# The same work with one thread and with two, which must take at most this share of the time: a thread that reads ahead
+# must be worth it, however far the CPUs are from each other.
+THREADS_FLOORS = {("info --events", "info, threads"): 0.58, ("count-fields", "count, threads"): 1 / 1.7, ("stats, one CPU", "stats"): 0.9}
 # A path of 0.2 s must take at most this share of the time of a whole life, and this memory.
 RANGE_FLOOR = 0.15
 RANGE_MEMORY_FLOOR = 40 * 2**20
@@ -382,6 +383,7 @@ def main():
         "count, threads": [lull, "print", "--count-fields", "--threads", "2", trace],
         "cputop": [lull, "cputop", trace],
         "stats": [lull, "stats", trace],
+        "stats, one CPU": ["taskset", "-c", str(max(os.sched_getaffinity(0))), lull, "stats", trace],
         "syscallstats": [lull, "syscallstats", trace],
         "requests": [lull, "requests", trace],
         TEXT_PEER: [PEER, trace],
@@ -406,10 +408,10 @@ def main():
                for name, command in commands.items()]
     judgements = []
     print_table(results, judged, judgements)
-    for one, two in (("info --events", "info, threads"), ("count-fields", "count, threads")):
+    for (one, two), floor in THREADS_FLOORS.items():
         ratio = statistics.median(b[0] / a[0] for a, b in zip(figures[one], figures[two]))
-        print(f"{one} with two threads takes {ratio:.2f} of the time with one (<= {THREADS_FLOORS[one]:.2f}: "
-              f"{verdict(judgements, two, ratio, THREADS_FLOORS[one] if os.cpu_count() > 1 else None, judged)})")
+        print(f"{two} takes {ratio:.2f} of the time of {one} (<= {floor:.2f}: "
+              f"{verdict(judgements, f'{two}, share of {one}', ratio, floor if os.cpu_count() > 1 else None, judged)})")
     judge_range(figures, judged, judgements)
     hosts = measure_hosts(lull, args.hosts, judgements) if args.hosts else None
     states = measure_states(lull, args.states, args.runs, judgements) if args.states else None

@@ -16,7 +16,7 @@
 #define WAKE_BLOCKS (BLOCKS / 2)
 #define UNIT LULL_RECORD_UNIT
 #define LINE 64u
-/* How far before the writing the lines of a block come back from the processor that read them last. */
+/* How far before the writing the lines of a block come back from the CPU that read them last. */
 #define OWN_AHEAD (32 * LINE)
 #define KERNEL_NAME 16u /* bytes of most texts: names of tasks */
 
@@ -58,20 +58,20 @@ struct lull_ahead {
     struct {
         struct block *block; /* NULL: nobody wants more */
         GArray *late;        /* struct note: of those for which there was no block any more */
-    } reader __attribute__((aligned(64)));
+    } reader __attribute__((aligned(LINE)));
 
     struct {
         const uint8_t *at, *end;
         bool has_block;
         struct lull_event event;
         uint64_t progress;
-    } taker __attribute__((aligned(64)));
+    } taker __attribute__((aligned(LINE)));
 
     /* Blocks that were ever written and taken, modulo 2^32; in between they are in use. Atomic, as
      * what follows. */
-    unsigned written __attribute__((aligned(64)));
-    unsigned taken __attribute__((aligned(64)));
-    int is_done __attribute__((aligned(64))), is_stopped;
+    unsigned written __attribute__((aligned(LINE)));
+    unsigned taken __attribute__((aligned(LINE)));
+    int is_done __attribute__((aligned(LINE))), is_stopped;
     int reader_waits; /* 1 + how many blocks may be in use for it to go on; 0: it does not wait */
     int taker_waits;
     GMutex lock; /* to wait with */
@@ -116,15 +116,13 @@ static uint64_t bytes_read(const struct lull_session *session)
     return done;
 }
 
-/* Asks for a cache line that will be written. Without it each write waits until the other processor has given
- * the line up, which between two sockets takes as long as what Lull does with an event. A processor that does
- * not know the instruction does nothing. */
+/* Asks for a cache line that will be written. Without it each write waits until the other CPU has given the line up,
+ * which can take longer than what Lull does with an event. It is a hint; __builtin_prefetch() for x86-64 without
+ * further options would ask for the line to read it. */
 static inline void own_soon(const uint8_t *line)
 {
 #ifdef __x86_64__
-    __asm__ volatile("prefetchw %0"
-                     :
-                     : "m"(*line)); /* __builtin_prefetch() would only ask to read it */
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
     __builtin_prefetch(line, 1);
 #endif

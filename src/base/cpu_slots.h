@@ -4,18 +4,28 @@
 #ifndef LULL_BASE_CPU_SLOTS_H
 #define LULL_BASE_CPU_SLOTS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/slots.h"
 #include "base/vec.h"
+
+/* More CPUs than Linux can be built for are not believed. */
+#define LULL_MAX_CPUS 65536
+
+static inline bool lull_is_cpu(int64_t number)
+{
+    return number >= 0 && number < LULL_MAX_CPUS;
+}
 
 struct lull_cpu_slots {
     LULL_VEC(struct lull_slots) hosts; /* numbers of their CPUs */
 };
 
-/* The slot of a CPU; NULL: it is none. More CPUs than Linux can be built for are not believed. */
+/* The slot of a CPU; NULL: it is none. */
 static inline uint32_t *lull_cpu_slots_at(struct lull_cpu_slots *slots, uint32_t host, int32_t cpu)
 {
-    enum { MOST_CPUS = 65536 };
-    if (cpu < 0 || cpu >= MOST_CPUS) {
+    if (!lull_is_cpu(cpu)) {
         return NULL;
     }
     while (host >= slots->hosts.count) { /* live sessions may get more hosts */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/cpu_slots.h"
 #include "base/map.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
@@ -199,7 +200,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
 {
     const struct reading *reading = (const struct reading *)watch;
     struct lull_guest_times *times = &reading->vcpus->hosts[event->host];
-    if (event->cpu < 0 || times->moments.count == LULL_VCPUS_MOST ||
+    if (!lull_is_cpu(event->cpu) || times->moments.count == LULL_VCPUS_MOST ||
         !lull_vcpus_can_use(event->time_ns)) {
         return;
     }

@@ -489,7 +489,7 @@ static void read_one(struct lull_model *model, struct machine *machine,
     const struct counter *counter = &model->counters->all[number];
     const int64_t tid = (int64_t)value_of(reading, FIELD_TID);
     const bool is_of_cpu = counter->scope == SCOPE_CPU;
-    if ((counter->scope != SCOPE_THREAD && (reading->cpu < 0 || reading->cpu >= LULL_MAX_CPUS)) ||
+    if ((counter->scope != SCOPE_THREAD && !lull_is_cpu(reading->cpu)) ||
         (!is_of_cpu && (!(reading->have >> FIELD_TID & 1) || tid <= 0 || tid > INT32_MAX))) {
         return;
     }
@@ -541,7 +541,7 @@ void counters_read(struct lull_model *model, struct machine *machine, int32_t c,
         return;
     }
     struct ledger *ledger = NULL;
-    if (c >= 0 && c < LULL_MAX_CPUS) {
+    if (lull_is_cpu(c)) {
         const struct cpu *cpu = model_cpu(model, machine, c);
         ledger = find_ledger(model, machine, key_of(SCOPE_CPU, c, 0));
         if (ledger) {

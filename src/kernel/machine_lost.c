@@ -117,7 +117,7 @@ static void add_hole(struct machine *machine, int32_t cpu, uint32_t stream, int6
 /* Only the stream that records a CPU's switches matters for who is on it. */
 static bool is_of_switches(const struct machine *machine, int32_t c, uint32_t stream)
 {
-    if (stream == LULL_NONE || c < 0 || c >= LULL_MAX_CPUS ||
+    if (stream == LULL_NONE || !lull_is_cpu(c) ||
         lull_slots_get(&machine->cpu_numbers, (uint32_t)c) == 0) {
         return true;
     }
@@ -278,7 +278,7 @@ static bool report(struct lull_model *model, struct lost *lost)
     if (is_first) {
         REPORT(model, lost, fact);
     }
-    if (fact->cpu >= 0 && fact->cpu < LULL_MAX_CPUS && machine->first_ns != INT64_MAX) {
+    if (lull_is_cpu(fact->cpu) && machine->first_ns != INT64_MAX) {
         model_cpu(model, machine, fact->cpu); /* its first event is not where it starts */
     }
     uint32_t c = (uint32_t)MAX(fact->cpu, 0);

@@ -594,7 +594,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
 
 static int32_t cpu_or_none(bool is_reported, int64_t cpu)
 {
-    return is_reported && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
+    return is_reported && lull_is_cpu(cpu) ? (int32_t)cpu : -1;
 }
 
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

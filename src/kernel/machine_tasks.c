@@ -211,7 +211,8 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
     if (task->state != LULL_STATE_NONE || task->is_new) {
         return;
     }
-    int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
+    int32_t cpu =
+        LULL_HAS(ev, statedump_process, cpu) && lull_is_cpu(ev->cpu) ? (int32_t)ev->cpu : -1;
     if (ev->status == DUMP_WAIT) {
         sched_change(model, number, asleep_since(machine, task, t), LULL_STATE_BLOCKED, cpu, NULL);
     } else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK) {

@@ -133,7 +133,7 @@ void use_received(struct lull_model *model, struct machine *machine, int32_t c, 
 static void use_power(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_power_kind kind, int64_t value)
 {
-    if (c < 0 || c >= LULL_MAX_CPUS) {
+    if (!lull_is_cpu(c)) {
         return;
     }
     struct cpu *cpu = model_cpu(model, machine, c);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cpu_slots.h"
 #include "base/map.h"
 #include "base/slots.h"
 #include "base/vec.h"
@@ -15,8 +16,6 @@
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
 
-/* CPUs beyond this number are taken for damage. */
-#define LULL_MAX_CPUS 65536
 #define LULL_MAX_FRAMES 16
 #define LULL_MAX_SUBSCRIBERS 8
 

@@ -168,7 +168,7 @@ static inline bool is_near(const struct near *near, uint32_t stream, int32_t c)
 static __attribute__((noinline)) const struct near *
 come_near(struct lull_model *model, uint32_t stream, uint32_t host, int32_t c, int64_t t)
 {
-    if (c < 0 || c >= LULL_MAX_CPUS) {
+    if (!lull_is_cpu(c)) {
         return NULL;
     }
     struct machine *machine = model_machine(model, host);

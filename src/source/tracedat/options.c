@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_slots.h"
+
 enum option {
     OPTION_DONE = 0,
     OPTION_DATE = 1,
@@ -21,8 +23,6 @@ enum option {
     OPTION_HEADER_INFO = 16,
     OPTION_CMDLINES = 21,
 };
-
-#define MAX_CPUS 65536u
 
 static char *text_of(struct lull_tracedat_in *in)
 {
@@ -55,7 +55,7 @@ static void take_cpus(struct lull_tracedat_in *in, struct lull_tracedat_buffer *
 {
     buffer->page_bytes = (uint32_t)lull_tracedat_number(in, 4);
     uint64_t n = lull_tracedat_number(in, 4);
-    in->is_short = in->is_short || n > MAX_CPUS;
+    in->is_short = in->is_short || n > LULL_MAX_CPUS;
     for (uint64_t i = 0; i < n && !in->is_short; i++) {
         struct lull_tracedat_cpu cpu = {.cpu = (int32_t)(lull_tracedat_number(in, 4) & 0x7fffffff)};
         cpu.offset = lull_tracedat_number(in, 8);
@@ -142,7 +142,7 @@ static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
         stat.overwritten = find_count(all, "overrun");
         stat.dropped = find_count(all, "dropped events") + find_count(all, "commit overrun");
     }
-    if (file->stats->len < MAX_CPUS) {
+    if (file->stats->len < LULL_MAX_CPUS) {
         g_array_append_val(file->stats, stat);
     } else {
         g_free(stat.buffer);
@@ -166,7 +166,7 @@ static void take_guest(struct lull_tracedat *file, struct lull_tracedat_in *in)
     for (uint64_t i = 0; i < n; i++) {
         uint64_t cpu = lull_tracedat_number(in, 4);
         int32_t tid = (int32_t)lull_tracedat_number(in, 4);
-        if (cpu >= MIN(n, MAX_CPUS)) {
+        if (cpu >= MIN(n, LULL_MAX_CPUS)) {
             continue;
         }
         if (cpu >= guest->tids->len) {

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define MAX_CPUS 65536u
+#include "base/cpu_slots.h"
+
 #define FLAG_INTERPOLATE 1u
 
 struct lull_tracedat_sample {
@@ -63,7 +64,7 @@ void lull_tracedat_take_shifts(struct lull_tracedat *file, struct lull_tracedat_
     file->peer_id = lull_tracedat_number(in, 8);
     file->interpolates = (lull_tracedat_number(in, 4) & FLAG_INTERPOLATE) != 0;
     uint64_t n = lull_tracedat_number(in, 4);
-    if (in->is_short || n > MAX_CPUS || n > (in->end - in->pos) / 4) {
+    if (in->is_short || n > LULL_MAX_CPUS || n > (in->end - in->pos) / 4) {
         in->is_short = true;
         return;
     }

@@ -84,6 +84,9 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
     since_ns = MAX(since_ns, use->start_ns);
+    if (until_ns < since_ns) { /* INT64_MIN: nothing of the host was recorded */
+        return;
+    }
     for (int64_t named_ns = until_ns - !has_left; until_ns >= since_ns; named_ns = until_ns - 1) {
         const int64_t part_ns =
             lull_params_part_since(top->head.params, top->head.model, task, since_ns, until_ns);

@@ -230,13 +230,15 @@ static void account_change(struct freq_analysis *freq, struct cpu_freq *cpu, uin
                            int64_t khz, int64_t since_ns, int64_t until_ns, bool has_left)
 {
     const struct lull_question_params *params = freq->head.params;
-    int64_t named_ns = until_ns - !has_left;
-    while (until_ns > since_ns) {
+    if (until_ns <= since_ns) { /* INT64_MIN: nothing of the host was recorded */
+        return;
+    }
+    for (int64_t named_ns = until_ns - !has_left; until_ns > since_ns; named_ns = until_ns - 1) {
         const int64_t part_ns =
             lull_params_part_since(params, freq->head.model, task, since_ns, until_ns);
         account_piece(freq, cpu, task, khz, until_ns - part_ns,
                       lull_params_want_task(params, freq->head.model, task, named_ns));
-        until_ns = part_ns, named_ns = part_ns - 1;
+        until_ns = part_ns;
     }
 }
 

@@ -165,6 +165,9 @@ static void add_task_use(struct timeline *line, uint32_t host, int32_t cpu, uint
                          int64_t since_ns, int64_t until_ns, bool has_left)
 {
     const struct lull_question_params *params = line->head.params;
+    if (until_ns <= since_ns) { /* INT64_MIN: nothing of the host was recorded */
+        return;
+    }
     for (int64_t named_ns = until_ns - !has_left; until_ns > since_ns; named_ns = until_ns - 1) {
         const int64_t part_ns =
             lull_params_part_since(params, line->head.model, task, since_ns, until_ns);

@@ -3,9 +3,12 @@
 #include "base/pages.h"
 
 #include <glib.h>
+#include <malloc.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* To move less to other addresses costs more than to copy it. */
 #define LEAST_MAPPED ((size_t)128 << 10)
@@ -71,6 +74,40 @@ void lull_pages_free(void *pages, size_t size)
         munmap(pages, whole(size));
     }
 }
+
+/* ---- the heap of malloc() ---- */
+
+#ifdef __GLIBC__
+/* Of these, those are made that are used. */
+#define HEAP_IN_HUGE_PAGES (4 * LULL_HUGE_PAGE)
+
+void lull_pages_for_heap(void)
+{
+    enum { BLOCK = 64 << 10, MOST_BLOCKS = 8, BEFORE = BLOCK + (4 << 10) };
+    const uintptr_t end = (uintptr_t)sbrk(0), huge = whole(end + BEFORE);
+    void *volatile blocks[MOST_BLOCKS];
+    unsigned n = 0;
+    /* What is touched before madvise() has small pages: the block that extends the heap lies before huge ones. */
+    if (sbrk((intptr_t)(huge - BEFORE - end)) == (void *)-1) {
+        return;
+    }
+    mallopt(M_TOP_PAD, HEAP_IN_HUGE_PAGES);
+    do {
+        blocks[n++] = malloc(BLOCK);
+    } while ((uintptr_t)sbrk(0) <= huge && n < MOST_BLOCKS);
+    const uintptr_t new_end = (uintptr_t)sbrk(0) & ~(LULL_HUGE_PAGE - 1);
+    if (new_end > huge) {
+        madvise((void *)huge, new_end - huge, MADV_HUGEPAGE);
+    }
+    while (n > 0) {
+        free(blocks[--n]);
+    }
+}
+#else
+void lull_pages_for_heap(void)
+{
+}
+#endif
 
 /* ---- what grows ---- */
 

@@ -10,6 +10,11 @@
 
 #define LULL_HUGE_PAGE ((size_t)2 << 20)
 
+/* Lets what malloc() hands out lie in huge pages as far as a short run of the program needs it: a thousand
+ * small ones take longer to make than their contents. For main(), before there are threads; it does nothing
+ * where malloc() is not glibc's own. */
+void lull_pages_for_heap(void);
+
 /* Never NULL; like g_malloc() it aborts when the system has no memory left. */
 void *lull_pages_new(size_t size);
 /* `size` is that of lull_pages_new(). */

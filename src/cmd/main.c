@@ -14,6 +14,7 @@
 #include <lull/error.h>
 #include <lull/version.h>
 
+#include "base/pages.h"
 #include "cmd/dropin.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
@@ -279,6 +280,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    lull_pages_for_heap();
     setlocale(LC_CTYPE, "");
     keep_standard_streams();
     set_up_signals();

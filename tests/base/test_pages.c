@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of any size comes zeroed, can all be written, and goes; what grows or shrinks from any size to any
- * other keeps what is in it; large arenas hand out pieces that do not touch one another. */
+ * other keeps what is in it; the heap of a short program takes few pages; large arenas hand out pieces that do not touch one another. */
 #include "base/arena.h"
 #include "base/pages.h"
 #include "base/vec.h"
@@ -12,9 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 static void test_sizes(void)
@@ -175,10 +177,59 @@ static void test_large_arena(void)
     lull_arena_free(arena);
 }
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define IS_HEAP_OF_GLIBC 1
+#else
+#define IS_HEAP_OF_GLIBC 0
+#endif
+
+/* The kernel counts the pages that it makes: of small ones it takes one for each block. */
+static bool has_huge_pages(void)
+{
+    g_autofree char *text = NULL;
+    return g_file_get_contents("/sys/kernel/mm/transparent_hugepage/enabled", &text, NULL, NULL) &&
+           !strstr(text, "[never]");
+}
+
+static uint64_t count_in(const char *path, const char *name)
+{
+    g_autofree char *text = NULL;
+    const char *line = g_file_get_contents(path, &text, NULL, NULL) ? strstr(text, name) : NULL;
+    return line ? g_ascii_strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+static void test_heap(void)
+{
+    enum { BLOCKS = 300, SIZE = 8000 };
+    void *blocks[BLOCKS];
+    struct rusage before, after;
+    const uint64_t refused = count_in("/proc/vmstat", "thp_fault_fallback ");
+    if (!has_huge_pages() || !IS_HEAP_OF_GLIBC) {
+        g_test_skip("this system has no huge pages, or malloc() is not glibc's");
+        return;
+    }
+    getrusage(RUSAGE_SELF, &before);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(SIZE);
+        memset(blocks[i], 0xff, SIZE);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        free(blocks[i]);
+    }
+    if (count_in("/proc/vmstat", "thp_fault_fallback ") != refused) {
+        g_test_skip("the system has no huge page left");
+        return;
+    }
+    g_assert_cmpint(after.ru_minflt - before.ru_minflt, <, BLOCKS / 4);
+}
+
 int main(int argc, char **argv)
 {
+    lull_pages_for_heap();
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/pages/sizes", test_sizes);
+    g_test_add_func("/base/pages/heap", test_heap);
     g_test_add_func("/base/pages/growing", test_growing);
     g_test_add_func("/base/pages/one-mapping", test_one_mapping);
     g_test_add_func("/base/pages/not-moved", test_not_moved);

@@ -27,6 +27,14 @@ static void note_waking(const struct lull_model *model, const struct cpu *cpu, i
     }
 }
 
+/* It was woken before, and where it was to run switches may be hidden. (Elsewhere nothing follows from a second waking, as in Trace
+ * Compass: shared/spec/tracecompass.md, quirk 5.) */
+static bool ran_unseen(const struct machine *machine, const struct task *task)
+{
+    return task->waking.time_ns != INT64_MIN && !task->waking.is_early &&
+           model_hides_idle(model_find_cpu(machine, task->cpu));
+}
+
 static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        uint32_t number, struct lull_text comm, int32_t target_cpu,
                        enum lull_event_id id, enum irq_context context)
@@ -37,8 +45,10 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
         sched_cut(model, machine, number, t, LULL_STATE_BLOCKED);
     } else if (task->state == LULL_STATE_PREEMPTED && id == LULL_EVENT_sched_waking &&
                !sched_cut(model, machine, number, t, LULL_STATE_BLOCKED) &&
-               lost_may_be_between(model, machine->host, task->since_ns, t)) {
+               (ran_unseen(machine, task) ||
+                lost_may_be_between(model, machine->host, task->since_ns, t))) {
         sched_lose(model, number); /* it ran in between, as who waits for a CPU is not woken */
+        task->waking = no_waking;
     }
     struct cpu *cpu = model_cpu_at(machine, c);
     const enum irq_thread thread = irq_thread_of(model, cpu, c, task, context);

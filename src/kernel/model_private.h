@@ -479,4 +479,18 @@ static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cp
     return &machine->cpus.items[lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu) - 1];
 }
 
+/* NULL: the machine has none of this number. */
+static inline struct cpu *model_find_cpu(const struct machine *machine, int32_t cpu)
+{
+    return cpu >= 0 && lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu)
+               ? model_cpu_at(machine, cpu)
+               : NULL;
+}
+
+/* The switches from its idle task are not traced, as on some kernels. After one alone the trace may have ended. */
+static inline bool model_hides_idle(const struct cpu *cpu)
+{
+    return cpu && cpu->n_idled >= 2 && !cpu->has_left_idle;
+}
+
 #endif

@@ -19,10 +19,7 @@ int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32
 
 static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host, int32_t cpu)
 {
-    return cpu >= 0 && host < model->machines.count &&
-                   lull_slots_get(&model->machines.items[host].cpu_numbers, (uint32_t)cpu)
-               ? model_cpu_at(&model->machines.items[host], cpu)
-               : NULL;
+    return host < model->machines.count ? model_find_cpu(&model->machines.items[host], cpu) : NULL;
 }
 
 void lull_model_seen(const struct lull_model *model, uint32_t host, int64_t *first_ns,
@@ -69,9 +66,7 @@ bool lull_model_hides_idle(const struct lull_model *model, uint32_t host)
     bool is_hidden = false;
     int32_t c = -1;
     while ((c = lull_model_next_cpu(model, host, c)) >= 0) {
-        const struct cpu *cpu = find_cpu(model, host, c);
-        /* One that idles at the end may have no more events. */
-        is_hidden |= cpu && cpu->n_idled >= 2 && !cpu->has_left_idle;
+        is_hidden |= model_hides_idle(find_cpu(model, host, c));
     }
     return is_hidden && model->session && is_of_perf(model->session, host);
 }

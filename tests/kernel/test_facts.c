@@ -286,6 +286,32 @@ static void test_cpu_of_waiting(struct fixture *f, gconstpointer data)
     g_assert_cmpint(waited_on, ==, 1);
 }
 
+static void add_waiting(void *user, const struct lull_state_fact *fact)
+{
+    if (fact->state == LULL_STATE_PREEMPTED) {
+        g_string_append_printf(user, "%d..%d ", (int)fact->start_ns, (int)fact->end_ns);
+    }
+}
+
+/* try_to_wake_up() of the kernel wakes who sleeps, or is about to: a task that is woken again has run in between. When, nothing
+ * shows where the switches of idle tasks are not traced, as on CPU 1. */
+static void test_woken_again(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    g_autoptr(GString) waiting = g_string_new(NULL);
+    lull_model_subscribe(model, &(struct lull_facts){.state = add_waiting}, waiting);
+    feed_switch(model, 0, 0, 0, 0, 9, 0);
+    feed_switch(model, 0, 1, 5, 6, 0, 1);
+    feed_switch(model, 0, 1, 10, 7, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 15, 7, 1);
+    feed_wake(model, LULL_EVENT_sched_wakeup, 0, 0, 16, 7, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 115, 7, 0);
+    g_string_truncate(f->log, 0);
+    feed_switch(model, 0, 0, 120, 9, 7, 0);
+    g_assert_cmpstr(waiting->str, ==, "115..120 ");
+    expect(f, "c0 120: 9 since 0 then 7 woken 115 by 9\n");
+}
+
 /* What counts is when a task first became another program. */
 static void test_two_execs(struct fixture *f, gconstpointer data)
 {
@@ -742,6 +768,7 @@ int main(int argc, char **argv)
     CASE("switches-missing", test_switches_missing);
     CASE("wakings", test_wakings);
     CASE("early-wakings", test_early_wakings);
+    CASE("woken-again", test_woken_again);
     CASE("priorities", test_priorities);
     CASE("cpu-of-waiting", test_cpu_of_waiting);
     CASE("two-execs", test_two_execs);

@@ -79,7 +79,7 @@ void lull_pages_free(void *pages, size_t size)
 
 #ifdef __GLIBC__
 /* Of these, those are made that are used. */
-#define HEAP_IN_HUGE_PAGES (32 * LULL_HUGE_PAGE)
+#define HEAP_IN_HUGE_PAGES (8 * LULL_HUGE_PAGE)
 
 void lull_pages_for_heap(void)
 {

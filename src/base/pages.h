@@ -10,7 +10,7 @@
 
 #define LULL_HUGE_PAGE ((size_t)2 << 20)
 
-/* Lets the first 64 MiB of what malloc() hands out lie in huge pages: small ones take longer to make than their
+/* Lets the first 16 MiB of what malloc() hands out lie in huge pages: small ones take longer to make than their
  * contents, and a short run needs a thousand. As much may stay with the program when it is freed. For main(), before there are threads; it does nothing
  * where malloc() is not glibc's own. */
 void lull_pages_for_heap(void);

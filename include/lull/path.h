@@ -73,7 +73,7 @@ struct lull_reason {
                               "request" (of an io_uring), "pipe", "socket", "file", "event",
                               "fault", "memory" (its control group is above memory.high), "stop"
                               (by a signal or a debugger), "freeze" (with its control group), "hypervisor" (its virtual CPU, which did not run
-                              the guest); NULL: not known */
+                              the guest), "kernel lock" (whatever that call or page fault wanted it for); NULL: not known */
     const char *call; /**< the system call in which the task waited; or NULL */
     const char *object;  /**< what that call is about: a path, an address, "a pipe"; or NULL */
     int32_t fd;          /**< the descriptor it was given; or -1 */

@@ -133,6 +133,11 @@ static void on_paging(void *user, const struct lull_paging_fact *fact)
     lull_analysis_waits.facts.paging(((struct findings *)user)->waits, fact);
 }
 
+static void on_contention(void *user, const struct lull_contention_fact *fact)
+{
+    lull_analysis_waits.facts.contention(((struct findings *)user)->waits, fact);
+}
+
 static struct disk *disk_of(struct findings *findings, uint32_t request)
 {
     const struct lull_block_request *known = lull_model_request(findings->head.model, request);
@@ -246,6 +251,7 @@ static const char *cause_text(const struct lull_wait_key *key)
         [LULL_CAUSE_UNKNOWN] = "something unknown",
         [LULL_WAITS_NOT_ENDED] = NULL,
         [LULL_WAITS_DIRTY] = "a disk with too many dirty pages",
+        [LULL_WAITS_LOCK] = "a kernel lock",
     };
     if (key->letter == 'R') {
         return "a CPU";
@@ -652,14 +658,15 @@ const struct lull_analysis_class lull_analysis_findings = {
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK |
-              LULL_GROUP_CALLS | LULL_GROUP_PAGING | LULL_GROUP_KILLS,
+              LULL_GROUP_CALLS | LULL_GROUP_PAGING | LULL_GROUP_KILLS | LULL_GROUP_LOCKS,
     .is_by_host = true,
     .size = sizeof(struct findings),
     .facts = {.state = on_state,
               .switched = on_switched,
               .block = on_block,
               .syscall = on_syscall,
-              .paging = on_paging},
+              .paging = on_paging,
+              .contention = on_contention},
     .open = findings_open,
     .close = findings_close,
     .emit = findings_emit,

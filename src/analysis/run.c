@@ -84,6 +84,7 @@ static void set_alarm(struct lull_runner *runner);
     X(handler_start, lull_handler_fact)                                                            \
     X(page, lull_page_fact)                                                                        \
     X(paging, lull_paging_fact)                                                                    \
+    X(contention, lull_contention_fact)                                                            \
     X(cgroup, lull_cgroup_fact)                                                                    \
     X(timer, lull_timer_fact)                                                                      \
     X(netif, lull_netif_fact)                                                                      \

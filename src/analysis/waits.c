@@ -119,14 +119,20 @@ static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *
 static uint32_t imposed_object(struct waits *waits, const struct lull_wait_reason *reason,
                                const char *device)
 {
-    static const char article[] = "in a ";
+    static const char in_a[] = "in a ", for_a[] = "for a ";
     g_string_truncate(waits->text, 0);
-    lull_wait_reason_append(waits->head.model, reason, NULL, waits->text);
+    if (reason->fault) {
+        lull_wait_reason_append_fault(waits->head.model, reason, waits->text);
+    } else {
+        lull_wait_reason_append(waits->head.model, reason, NULL, waits->text);
+    }
     if (device && waits->text->len && reason->path == LULL_NONE) {
         g_string_append_printf(waits->text, ", %s", device);
     }
-    const bool has_article = g_str_has_prefix(waits->text->str, article);
-    return object_number(waits, waits->text->str + (has_article ? sizeof article - 1 : 0));
+    const size_t before = g_str_has_prefix(waits->text->str, in_a)    ? sizeof in_a - 1
+                          : g_str_has_prefix(waits->text->str, for_a) ? sizeof for_a - 1
+                                                                      : 0;
+    return object_number(waits, waits->text->str + before);
 }
 
 /* What it waited for: what its call was for, else the page, the device, or the interrupt that ended it. */
@@ -138,10 +144,16 @@ static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fac
     const char *device = wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE
                              ? lull_model_device(model, wakeup->request)
                              : NULL;
-    const uint32_t named = reason->call == LULL_NONE ? imposed_object(waits, reason, device)
-                                                     : call_object(waits, reason);
+    const uint32_t named = reason->call == LULL_NONE || reason->fault
+                               ? imposed_object(waits, reason, device)
+                               : call_object(waits, reason);
     if (named != LULL_NONE) {
         return named;
+    }
+    if (reason->lock) {
+        struct lull_wait_reason lock = LULL_WAIT_REASON_NONE;
+        lock.lock = reason->lock;
+        return imposed_object(waits, &lock, NULL);
     }
     const bool is_interrupt = wakeup && wakeup->cause != LULL_CAUSE_TASK;
     return object_number(waits, device         ? device
@@ -212,6 +224,9 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     }
     if (reason.is_dirty && wakeup) {
         key.cause = LULL_WAITS_DIRTY;
+    }
+    if (reason.lock && wakeup) {
+        key.cause = LULL_WAITS_LOCK;
     }
     key.call = reason.call;
     key.object = object_of(waits, fact, &reason);
@@ -367,7 +382,8 @@ static void learn(struct waits *waits, struct late_wait *late, const struct lull
     struct lull_uring_wait found;
     uint32_t holder;
     if (lull_wait_reason_is_uring(model, &late->reason)) {
-        if (lull_model_uring_wait(model, late->task, &times, &found)) {
+        if (late->key.cause != LULL_WAITS_LOCK &&
+            lull_model_uring_wait(model, late->task, &times, &found)) {
             lull_wait_reason_set_uring(&late->reason, &found);
             late->key.is_request = late->reason.operation != 0;
         }
@@ -475,6 +491,12 @@ static void waits_paging(void *user, const struct lull_paging_fact *fact)
     lull_faults_paging(&waits->faults, fact);
 }
 
+static void waits_contention(void *user, const struct lull_contention_fact *fact)
+{
+    struct waits *waits = user;
+    lull_faults_contention(&waits->faults, fact);
+}
+
 static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 {
     struct waits *waits = (struct waits *)analysis;
@@ -500,7 +522,8 @@ const struct lull_analysis_class lull_analysis_waits = {
     .facts = {.state = waits_state,
               .switched = waits_switched,
               .syscall = waits_syscall,
-              .paging = waits_paging},
+              .paging = waits_paging,
+              .contention = waits_contention},
     .open = waits_open,
     .close = waits_close,
     .emit = waits_emit,

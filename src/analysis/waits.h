@@ -5,11 +5,12 @@
 
 #include "analysis/analysis.h"
 
-/* Causes besides those of waits that ended while a task was blocked: it still waits; too many dirty pages wait for a disk; it has no
- * CPU, as another took it, or since it was woken. */
+/* Causes besides those of waits that ended while a task was blocked: it still waits; too many dirty pages wait for a disk; another task
+ * had a lock of the kernel; it has no CPU, as another took it, or since it was woken. */
 enum {
     LULL_WAITS_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1,
     LULL_WAITS_DIRTY,
+    LULL_WAITS_LOCK,
     LULL_WAITS_PREEMPTED,
     LULL_WAITS_WOKEN,
     LULL_WAITS_CAUSES

@@ -78,6 +78,7 @@ const char *lull_waits_cause(uint8_t cause)
 {
     static const char *const names[LULL_WAITS_CAUSES] = {[LULL_WAITS_NOT_ENDED] = "not ended",
                                                          [LULL_WAITS_DIRTY] = "dirty pages",
+                                                         [LULL_WAITS_LOCK] = "kernel lock",
                                                          [LULL_WAITS_PREEMPTED] = "preempted",
                                                          [LULL_WAITS_WOKEN] = "woken"};
     return names[cause] ? names[cause] : lull_cause_name(cause);

@@ -469,7 +469,7 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     const gsize before = out->len;
     g_string_append(out, out->len ? ", " : "");
     const gsize start = out->len;
-    if (reason->call == LULL_NONE || eg->evidence.items[detail].is_open) {
+    if (reason->call == LULL_NONE || reason->fault || eg->evidence.items[detail].is_open) {
         lull_wait_reason_append(eg->model, reason, NULL, out);
         g_string_truncate(out, out->len == start ? before : out->len);
         return;
@@ -485,6 +485,10 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     if (thing) {
         g_string_append(out, " on ");
         g_string_append(out, thing);
+    }
+    if (reason->lock) {
+        g_string_append_c(out, ' ');
+        lull_wait_reason_append_lock(reason, out);
     }
     const uint32_t holder = lull_evidence_holder(eg, detail);
     if (holder != LULL_NONE) {

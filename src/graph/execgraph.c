@@ -190,6 +190,11 @@ static void on_paging(void *user, const struct lull_paging_fact *fact)
     lull_modes_paging(user, fact);
 }
 
+static void on_contention(void *user, const struct lull_contention_fact *fact)
+{
+    lull_faults_contention(&((struct lull_execgraph *)user)->faults, fact);
+}
+
 static void on_cgroup(void *user, const struct lull_cgroup_fact *fact)
 {
     struct lull_execgraph *eg = user;
@@ -506,6 +511,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .taken = on_taken,
                                             .tcp = on_tcp,
                                             .paging = on_paging,
+                                            .contention = on_contention,
                                             .cgroup = on_cgroup,
                                             .timer = on_timer,
                                             .vcpu = on_vcpu,

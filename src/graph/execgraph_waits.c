@@ -41,7 +41,8 @@ static bool is_same_futex(uint64_t a, uint64_t b)
 /* Whether a wait is for the same as one that timed out. What poll() waits for may not be known yet. */
 static bool is_again(const struct timeout_note *tried, const struct lull_wait_reason *reason)
 {
-    return tried->address || reason->address
+    return lull_wait_reason_is_imposed(reason) ? false
+           : tried->address || reason->address
                ? is_same_futex(tried->address, reason->address)
                : tried->call == reason->call && tried->fd == reason->fd &&
                      (tried->file == reason->file ||
@@ -172,7 +173,7 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
                                 .is_open = !wakeup};
     const struct lull_wait_reason reason = lull_faults_reason(&eg->faults, eg->model, fact);
     if (reason.call != LULL_NONE || reason.release != LULL_NONE || reason.fault || reason.stopped ||
-        reason.is_dirty) {
+        reason.is_dirty || reason.lock) {
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
     }
     if (reason.call != LULL_NONE) {
@@ -342,10 +343,11 @@ static void name_object(struct lull_execgraph *eg, const struct lull_syscall_fac
             return;
         }
         named = *reason;
-        if (!lull_wait_reason_learn(eg->model, &named, fact)) {
+        if (lull_wait_reason_learn(eg->model, &named, fact)) {
+            eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);
+        } else if (!reason->fault) {
             return;
         }
-        eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);
         evidence = lull_map_find(&eg->before_of, evidence); /* LULL_MAP_NONE: it was the first */
     }
 }

@@ -17,7 +17,8 @@ bool lull_stuck_is_for(const struct lull_model *model, const struct lull_wait_re
                        const struct lull_recorded_holder *known)
 {
     const char *call = lull_model_label(model, reason->call);
-    return call && g_str_has_prefix(call, known->call) && reason->address == known->address;
+    return call && !lull_wait_reason_is_imposed(reason) && g_str_has_prefix(call, known->call) &&
+           reason->address == known->address;
 }
 
 static bool is_same(const struct lull_execgraph *eg, const struct open_note *note,

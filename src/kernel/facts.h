@@ -164,6 +164,27 @@ struct lull_paging_fact {
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };
 
+/* A lock of the kernel, for which a task can sleep. */
+enum lull_kernel_lock {
+    LULL_KERNEL_LOCK_NONE,
+    LULL_KERNEL_MUTEX,
+    LULL_KERNEL_RWSEM_READ,
+    LULL_KERNEL_RWSEM_WRITE,
+    LULL_KERNEL_PERCPU_RWSEM_READ,
+    LULL_KERNEL_PERCPU_RWSEM_WRITE,
+    LULL_KERNEL_SEMAPHORE,
+    LULL_KERNEL_RT_MUTEX, /* with PREEMPT_RT also what is a spin lock elsewhere */
+    LULL_KERNEL_LOCKS
+};
+
+/* A task wants a lock of the kernel that another task has, or wants it no longer. */
+struct lull_contention_fact {
+    int64_t time_ns;
+    uint32_t host, task;
+    enum lull_kernel_lock lock; /* NONE: it has the lock now, or has given up */
+    uint64_t address;           /* of the lock */
+};
+
 /* A process was moved to another control group. */
 struct lull_cgroup_fact {
     int64_t time_ns;
@@ -569,6 +590,7 @@ struct lull_facts {
     void (*handler_start)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
     void (*paging)(void *user, const struct lull_paging_fact *fact);
+    void (*contention)(void *user, const struct lull_contention_fact *fact);
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*timer)(void *user, const struct lull_timer_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);

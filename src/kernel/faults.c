@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel/faults.h"
 
-void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact)
+static struct lull_fault_note *note_for(struct lull_faults *faults, uint32_t task)
 {
     static const struct lull_fault_note nothing = {.fault_ns = INT64_MIN,
                                                    .dirty_ns = INT64_MIN,
                                                    .group_ns = INT64_MIN,
                                                    .path = LULL_NONE,
                                                    .disk = LULL_NONE};
+    while (faults->tasks.count <= task) {
+        lull_vec_push(&faults->tasks, nothing);
+    }
+    return &faults->tasks.items[task];
+}
+
+void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fact *fact)
+{
     if (fact->step != LULL_PAGING_FILE && fact->step != LULL_PAGING_DIRTY &&
         fact->step != LULL_PAGING_GROUP_RECLAIM_END) {
         return;
     }
-    while (faults->tasks.count <= fact->task) {
-        lull_vec_push(&faults->tasks, nothing);
-    }
-    struct lull_fault_note *note = &faults->tasks.items[fact->task];
+    struct lull_fault_note *note = note_for(faults, fact->task);
     if (fact->step == LULL_PAGING_GROUP_RECLAIM_END) {
         note->group_ns = fact->time_ns;
         return;
@@ -32,6 +37,19 @@ void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fac
     note->fault_ns = fact->time_ns;
     note->inode = fact->inode;
     note->path = fact->path;
+}
+
+/* On its way to one lock, a task may have to wait for those by which others are kept, which it then gets first. */
+void lull_faults_contention(struct lull_faults *faults, const struct lull_contention_fact *fact)
+{
+    struct lull_fault_note *note = note_for(faults, fact->task);
+    if (fact->lock != LULL_KERNEL_LOCK_NONE) {
+        note->lock = fact->lock;
+        note->lock_ns = fact->time_ns;
+        note->lock_address = fact->address;
+    } else if (note->lock_address == fact->address) {
+        note->lock = LULL_KERNEL_LOCK_NONE;
+    }
 }
 
 void lull_faults_free(struct lull_faults *faults)
@@ -60,6 +78,29 @@ static bool is_dirty(const struct lull_faults *faults, const struct lull_state_f
            fact->start_ns - note->dirty_ns < SOON_NS &&
            (!wakeup || wakeup->cause == LULL_CAUSE_TIMER || wakeup->cause == LULL_CAUSE_IRQ ||
             wakeup->cause == LULL_CAUSE_UNKNOWN);
+}
+
+/* Whoever has the lock ends the wait, or sends a signal; a call that started since then wants none, so that events were lost. */
+static enum lull_kernel_lock lock_of(const struct lull_faults *faults,
+                                     const struct lull_state_fact *fact)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    const struct lull_fault_note *note = note_of(faults, fact->task);
+    const bool can_be = !wakeup || wakeup->cause == LULL_CAUSE_TASK ||
+                        wakeup->cause == LULL_CAUSE_UNKNOWN;
+    return note && can_be && note->lock_ns <= fact->start_ns &&
+                   !(fact->call && note->lock_ns < fact->call->start_ns)
+               ? note->lock
+               : LULL_KERNEL_LOCK_NONE;
+}
+
+/* It sleeps right after it used a page of a file, which is not there, be it in a call. */
+static bool has_faulted(const struct lull_faults *faults, const struct lull_state_fact *fact)
+{
+    enum { SOON_NS = 100000 };
+    const struct lull_fault_note *note = note_of(faults, fact->task);
+    return note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS &&
+           !(fact->call && note->fault_ns < fact->call->start_ns);
 }
 
 static enum lull_fault of_file(const struct lull_fault_note *note, struct lull_wait_reason *reason)
@@ -94,7 +135,7 @@ static enum lull_fault of_disk(const struct lull_faults *faults, uint32_t host, 
 static enum lull_fault fault_of(const struct lull_faults *faults, const struct lull_model *model,
                                 const struct lull_state_fact *fact, struct lull_wait_reason *reason)
 {
-    enum { AFTER_RECLAIM_NS = 1000000, SOON_NS = 100000 };
+    enum { AFTER_RECLAIM_NS = 1000000 };
     const struct lull_wakeup *wakeup = fact->wakeup;
     const struct lull_fault_note *note = note_of(faults, fact->task);
     /* Before it returns to user space, the kernel has it free memory of its group, computes how long it has to sleep, and
@@ -118,10 +159,12 @@ static enum lull_fault fault_of(const struct lull_faults *faults, const struct l
         return LULL_FAULT_ANY;
     }
     /* Not for a disk: another program provides the page, or reads it, and is asked for it right away. */
-    if (note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS) {
+    if (has_faulted(faults, fact)) {
         return of_file(note, reason);
     }
-    return reason->is_dirty ? LULL_FAULT_ANY : LULL_FAULT_NONE; /* it writes to a file by memory */
+    /* It writes to a file by memory; or changes of the memory of its process are under way, or have to wait until it is there. */
+    return reason->is_dirty || reason->lock == LULL_KERNEL_RWSEM_READ ? LULL_FAULT_ANY
+                                                                      : LULL_FAULT_NONE;
 }
 
 struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
@@ -135,7 +178,8 @@ struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
     }
     reason = lull_wait_reason_of(fact);
     reason.is_dirty = is_dirty(faults, fact);
-    if (fact->syscall == LULL_NONE) {
+    reason.lock = lock_of(faults, fact);
+    if (fact->syscall == LULL_NONE || has_faulted(faults, fact)) {
         reason.fault = (uint8_t)fault_of(faults, model, fact, &reason);
     }
     return reason;

@@ -91,6 +91,31 @@ static void use_paging(struct lull_model *model, struct machine *machine, int32_
     }
 }
 
+/* Spin locks are no lock to sleep for: who wants one runs. */
+static enum lull_kernel_lock kind_of_lock(int64_t flags)
+{
+    enum { SPIN = 1, READ = 2, RT = 8, PERCPU = 16, MUTEX = 32, WRITE = 4 };
+    return flags & SPIN    ? LULL_KERNEL_LOCK_NONE
+           : flags & MUTEX ? LULL_KERNEL_MUTEX
+           : flags & RT    ? LULL_KERNEL_RT_MUTEX
+           : flags & PERCPU
+               ? flags & WRITE ? LULL_KERNEL_PERCPU_RWSEM_WRITE : LULL_KERNEL_PERCPU_RWSEM_READ
+           : flags & WRITE ? LULL_KERNEL_RWSEM_WRITE
+           : flags & READ  ? LULL_KERNEL_RWSEM_READ
+                           : LULL_KERNEL_SEMAPHORE;
+}
+
+static void use_contention(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                           enum lull_kernel_lock lock, uint64_t address)
+{
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    const uint32_t task = model_on_cpu(model, cpu);
+    if (task != LULL_NONE && cpu->n_frames == 0) {
+        const struct lull_contention_fact fact = {t, machine->host, task, lock, address};
+        REPORT(model, contention, &fact);
+    }
+}
+
 /* "vda" for "253:0"; file systems that are on no disk of their own have other names: "btrfs-1", "0:45-fuse". */
 static uint32_t disk_label(struct lull_model *model, const struct machine *machine,
                            struct lull_text disk)
@@ -282,6 +307,21 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
             use_paging(model, machine, c, t, LULL_PAGING_DIRTY,
                        disk_label(model, machine, ev->disk), 0);
         }
+        break;
+    }
+    case LULL_EVENT_lock_wanted: {
+        const struct lull_ev_lock_wanted *ev = event;
+        const enum lull_kernel_lock lock = kind_of_lock(ev->flags);
+        SCHED_CURRENT(model, machine, c, t, ev, lock_wanted);
+        if (lock != LULL_KERNEL_LOCK_NONE && LULL_HAS(ev, lock_wanted, flags)) {
+            use_contention(model, machine, c, t, lock, (uint64_t)ev->lock);
+        }
+        break;
+    }
+    case LULL_EVENT_lock_taken: {
+        const struct lull_ev_lock_taken *ev = event;
+        SCHED_CURRENT(model, machine, c, t, ev, lock_taken);
+        use_contention(model, machine, c, t, LULL_KERNEL_LOCK_NONE, (uint64_t)ev->lock);
         break;
     }
     case LULL_EVENT_reclaim_begin: {

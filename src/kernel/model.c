@@ -172,6 +172,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(count);
     ADD(place);
     ADD(paging);
+    ADD(contention);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }

@@ -65,12 +65,13 @@ enum lull_event_group {
     LULL_GROUP_WAITED = 8388608,  /* requests of io_uring, leases of files */
     LULL_GROUP_KILLS = 16777216,  /* processes that the kernel kills */
     LULL_GROUP_QUEUES = 33554432, /* packets that devices take from their queues */
+    LULL_GROUP_LOCKS = 67108864,  /* locks of the kernel for which tasks wait */
     /* Which memory was freed for a task last: says where none was left. */
     LULL_GROUP_RECLAIMED = LULL_GROUP_PAGING | LULL_GROUP_KILLS,
     /* What the execution graph needs; its paths also say QUEUES. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
                        LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS | LULL_GROUP_PAGING |
-                       LULL_GROUP_RAISE | LULL_GROUP_WAITED | LULL_GROUP_KILLS,
+                       LULL_GROUP_RAISE | LULL_GROUP_WAITED | LULL_GROUP_KILLS | LULL_GROUP_LOCKS,
     /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,

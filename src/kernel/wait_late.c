@@ -11,7 +11,7 @@ bool lull_wait_reason_is_uring(const struct lull_model *model,
                                const struct lull_wait_reason *reason)
 {
     const char *call = lull_model_label(model, reason->call);
-    return call && strcmp(call, "io_uring_enter") == 0;
+    return call && !lull_wait_reason_is_imposed(reason) && strcmp(call, "io_uring_enter") == 0;
 }
 
 void lull_wait_reason_set_uring(struct lull_wait_reason *reason, const struct lull_uring_wait *wait)
@@ -57,7 +57,7 @@ bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_rea
                             const struct lull_syscall_fact *fact)
 {
     static const struct lull_io nothing = {.fd = -1, .file = LULL_NONE};
-    if (!fact || fact->name != reason->call) {
+    if (!fact || fact->name != reason->call || reason->fault) {
         return false;
     }
     const struct lull_io *io = fact->io ? fact->io : &nothing;

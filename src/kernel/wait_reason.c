@@ -143,14 +143,23 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LOCK] = "lock",       [LULL_WAIT_FUTEX] = "futex",
-        [LULL_WAIT_CHILD] = "child",     [LULL_WAIT_SIGNAL] = "signal",
-        [LULL_WAIT_SLEEP] = "sleep",     [LULL_WAIT_READY] = "ready",
-        [LULL_WAIT_REQUEST] = "request", [LULL_WAIT_PIPE] = "pipe",
-        [LULL_WAIT_SOCKET] = "socket",   [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",     [LULL_WAIT_FAULT] = "fault",
-        [LULL_WAIT_MEMORY] = "memory",   [LULL_WAIT_STOP] = "stop",
-        [LULL_WAIT_FREEZE] = "freeze",   [LULL_WAIT_HYPERVISOR] = "hypervisor",
+        [LULL_WAIT_LOCK] = "lock",
+        [LULL_WAIT_FUTEX] = "futex",
+        [LULL_WAIT_CHILD] = "child",
+        [LULL_WAIT_SIGNAL] = "signal",
+        [LULL_WAIT_SLEEP] = "sleep",
+        [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_REQUEST] = "request",
+        [LULL_WAIT_PIPE] = "pipe",
+        [LULL_WAIT_SOCKET] = "socket",
+        [LULL_WAIT_FILE] = "file",
+        [LULL_WAIT_EVENT] = "event",
+        [LULL_WAIT_FAULT] = "fault",
+        [LULL_WAIT_MEMORY] = "memory",
+        [LULL_WAIT_STOP] = "stop",
+        [LULL_WAIT_FREEZE] = "freeze",
+        [LULL_WAIT_HYPERVISOR] = "hypervisor",
+        [LULL_WAIT_KERNEL_LOCK] = "kernel lock",
     };
     return names[kind];
 }
@@ -252,6 +261,9 @@ static enum lull_wait_kind kind_of_file(const struct lull_model *model, uint32_t
 enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
                                           const struct lull_wait_reason *reason)
 {
+    if (reason->lock) {
+        return LULL_WAIT_KERNEL_LOCK;
+    }
     if (reason->fault) {
         return reason->fault == LULL_FAULT_HIGH ? LULL_WAIT_MEMORY : LULL_WAIT_FAULT;
     }
@@ -441,7 +453,8 @@ bool lull_wait_reason_is_lease(const struct lull_model *model,
 {
     static const char *const closers[] = {"close", "close_range", "dup2", "dup3", NULL};
     const char *release = lull_model_label(model, reason->release);
-    return reason->call != LULL_NONE && is_leased_call(lull_model_label(model, reason->call)) &&
+    return reason->call != LULL_NONE && !lull_wait_reason_is_imposed(reason) &&
+           is_leased_call(lull_model_label(model, reason->call)) &&
            (!release || is_lease_call(release) || is_exit_call(release) || is_exec_call(release) ||
             is_one_of(release, closers));
 }
@@ -487,6 +500,16 @@ static bool is_in_vain(const struct lull_model *model, const struct lull_wait_re
            is_one_of(call, readers) && is_one_of(lull_model_label(model, reason->release), readers);
 }
 
+/* Who ended the wait did so with something else than what the call is about, as one that provides a page that a write needs;
+ * splice() has two descriptors. */
+static bool is_by_other_thing(const struct lull_model *model, const struct lull_wait_reason *reason,
+                              enum lull_wait_kind kind)
+{
+    const enum lull_wait_kind released = kind_of_file(model, reason->release_file);
+    return kind != LULL_WAIT_NONE && released != LULL_WAIT_NONE && kind != released &&
+           g_strcmp0(lull_model_label(model, reason->release), "splice") != 0;
+}
+
 static void append_release(const struct lull_model *model, const struct lull_wait_reason *reason,
                            bool has_object, const char *waker, GString *out)
 {
@@ -501,13 +524,14 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     } else if (kind == LULL_WAIT_CHILD) {
         g_string_append_printf(
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);
-    } else if (kind == LULL_WAIT_LOCK) {
+    } else if (kind == LULL_WAIT_LOCK || kind == LULL_WAIT_KERNEL_LOCK) {
         g_string_append_printf(out, ", released by %s", waker);
     } else if (is_lease_call(release) && lull_wait_reason_is_lease(model, reason)) {
         g_string_append_printf(out, ", whose lease %s gave up", waker);
     } else if (is_in_vain(model, reason)) {
         g_string_append_printf(out, ", woken in vain by %s, which read what it had sent", waker);
-    } else if (verb && has_object && can_pass_data(kind)) {
+    } else if (verb && has_object && can_pass_data(kind) &&
+               !is_by_other_thing(model, reason, kind)) {
         g_string_append_printf(out, " that %s %s", waker, verb);
     } else {
         g_string_append(out, ", woken by ");
@@ -516,6 +540,22 @@ static void append_release(const struct lull_model *model, const struct lull_wai
             g_string_append(out, " in ");
             g_string_append(out, release);
         }
+    }
+}
+
+void lull_wait_reason_append_lock(const struct lull_wait_reason *reason, GString *out)
+{
+    static const char *const words[LULL_KERNEL_LOCKS] = {
+        [LULL_KERNEL_MUTEX] = "mutex",
+        [LULL_KERNEL_RWSEM_READ] = "rwsem, to read",
+        [LULL_KERNEL_RWSEM_WRITE] = "rwsem, to write",
+        [LULL_KERNEL_PERCPU_RWSEM_READ] = "percpu-rwsem, to read",
+        [LULL_KERNEL_PERCPU_RWSEM_WRITE] = "percpu-rwsem, to write",
+        [LULL_KERNEL_SEMAPHORE] = "semaphore",
+        [LULL_KERNEL_RT_MUTEX] = "rt-mutex",
+    };
+    if (reason->lock) {
+        g_string_append_printf(out, "for a kernel lock (%s)", words[reason->lock]);
     }
 }
 
@@ -529,6 +569,15 @@ static const char *fault_words(const struct lull_wait_reason *reason)
         [LULL_FAULT_HIGH] = "as its control group is above memory.high",
     };
     return words[reason->fault];
+}
+
+void lull_wait_reason_append_fault(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason, GString *out)
+{
+    const bool is_named = reason->path != LULL_NONE;
+    g_string_append(out, is_named ? "in a page fault of " : fault_words(reason));
+    g_string_append(out, reason->address && !is_named ? ", " : "");
+    lull_wait_reason_append_object(model, reason, out);
 }
 
 /* " of /path", " 0x7f00"; false: nothing, since nothing is known. */
@@ -569,12 +618,14 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
                              const char *waker, GString *out)
 {
     if (reason->fault) {
-        const bool is_named = reason->path != LULL_NONE;
-        g_string_append(out, is_named ? "in a page fault of " : fault_words(reason));
-        g_string_append(out, reason->address && !is_named ? ", " : "");
-        lull_wait_reason_append_object(model, reason, out);
+        if (reason->call != LULL_NONE) {
+            g_string_append_printf(out, "in %s, ", lull_model_label(model, reason->call));
+        }
+        lull_wait_reason_append_fault(model, reason, out);
+        g_string_append(out, reason->lock ? " " : "");
+        lull_wait_reason_append_lock(reason, out);
         if (waker) {
-            g_string_append_printf(out, ", woken by %s", waker);
+            g_string_append_printf(out, ", %s by %s", reason->lock ? "released" : "woken", waker);
         }
         return;
     }
@@ -599,13 +650,17 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
                                waker ? waker : "");
         return;
     }
-    if (reason->call == LULL_NONE) {
+    if (reason->call == LULL_NONE && !reason->lock) {
         append_waking(model, reason, waker, out);
         return;
     }
-    g_string_append(out, "in ");
-    g_string_append(out, lull_model_label(model, reason->call));
-    const bool has_object = append_of_object(model, reason, out);
+    bool has_object = false;
+    if (reason->call != LULL_NONE) {
+        g_string_append_printf(out, "in %s", lull_model_label(model, reason->call));
+        has_object = append_of_object(model, reason, out);
+        g_string_append(out, reason->lock ? " " : "");
+    }
+    lull_wait_reason_append_lock(reason, out);
     if (waker) {
         append_release(model, reason, has_object, waker, out);
     }
@@ -614,7 +669,8 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
 bool lull_wait_reason_timed_out(const struct lull_model *model,
                                 const struct lull_wait_reason *reason, struct lull_wait_end end)
 {
-    if (!end.is_known || reason->call == LULL_NONE || reason->is_sleep) {
+    if (!end.is_known || reason->call == LULL_NONE || reason->is_sleep ||
+        lull_wait_reason_is_imposed(reason)) {
         return false;
     }
     switch ((enum time_out)waiting_call(model, reason->call)->time_out) {

@@ -21,13 +21,14 @@ enum lull_wait_kind {
     LULL_WAIT_REQUEST, /* a request of an io_uring */
     LULL_WAIT_PIPE,
     LULL_WAIT_SOCKET,
-    LULL_WAIT_FILE,       /* a file, a directory, a device */
-    LULL_WAIT_EVENT,      /* an eventfd, a timerfd, … */
-    LULL_WAIT_FAULT,      /* memory that has to be read from a disk: a file that is mapped, swap */
-    LULL_WAIT_MEMORY,     /* nothing: its control group has more memory than memory.high */
-    LULL_WAIT_STOP,       /* nothing: it was stopped, and had to be continued */
-    LULL_WAIT_FREEZE,     /* nothing: its control group was frozen, and had to be thawed */
-    LULL_WAIT_HYPERVISOR, /* its virtual CPU, which did not run the guest */
+    LULL_WAIT_FILE,        /* a file, a directory, a device */
+    LULL_WAIT_EVENT,       /* an eventfd, a timerfd, … */
+    LULL_WAIT_FAULT,       /* memory that has to be read from a disk: a file that is mapped, swap */
+    LULL_WAIT_MEMORY,      /* nothing: its control group has more memory than memory.high */
+    LULL_WAIT_STOP,        /* nothing: it was stopped, and had to be continued */
+    LULL_WAIT_FREEZE,      /* nothing: its control group was frozen, and had to be thawed */
+    LULL_WAIT_HYPERVISOR,  /* its virtual CPU, which did not run the guest */
+    LULL_WAIT_KERNEL_LOCK, /* a lock of the kernel, whatever call or page fault wants that */
     LULL_WAIT_KINDS
 };
 
@@ -51,13 +52,14 @@ struct lull_wait_reason {
     int32_t ipc;           /* number of a System V semaphore set or message queue, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
+    uint8_t fault; /* enum lull_fault: for memory, in no call, or that the call uses; 0: not */
     /* In no call: 'T': by a signal, 't': by a debugger, 'F': with its control group, of which `file` is the switch; 0: not. */
     uint8_t stopped;
     uint8_t is_guest : 1; /* its virtual CPU was not in the guest */
     uint8_t is_sleep : 1; /* the call waited for no descriptor, though others of its name do */
     uint8_t is_dirty : 1; /* the kernel let it sleep, as too many dirty pages wait for a disk */
-    uint8_t unused : 5;
+    uint8_t lock : 4;     /* enum lull_kernel_lock: what it wanted in the call or the page fault */
+    uint8_t unused : 1;
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };
@@ -83,6 +85,12 @@ struct lull_wait_end {
     int32_t error; /* the errno that it returned, or 0 */
 };
 
+/* Whether it waited for something that the call, if any, needs on its way: not what the call itself waits for. */
+static inline bool lull_wait_reason_is_imposed(const struct lull_wait_reason *reason)
+{
+    return reason->fault || reason->lock;
+}
+
 /* Takes the reason from the fact that says that a task was BLOCKED in a call. */
 struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact);
 
@@ -102,6 +110,11 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
  * "0x7f12a0"; nothing if nothing is known. */
 void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out);
+/* Appends "in a page fault of /path", of a reason with a fault. */
+void lull_wait_reason_append_fault(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason, GString *out);
+/* Appends "for a kernel lock (mutex)" if it was that. */
+void lull_wait_reason_append_lock(const struct lull_wait_reason *reason, GString *out);
 /* Appends whom a socket sends to, by the label that it had as its name at that time. */
 void lull_wait_reason_append_peer(const struct lull_model *model, uint32_t file, uint32_t path,
                                   GString *out);
@@ -134,7 +147,7 @@ bool lull_wait_reason_learn(const struct lull_model *model, struct lull_wait_rea
 uint32_t lull_wait_reason_path(const struct lull_model *model,
                                const struct lull_wait_reason *reason);
 
-/* Whether it was in io_uring_enter(), for requests; then what is known of these can be put into it. */
+/* Whether it was in io_uring_enter(), for requests as far as is known; then what is known of these can be put into it. */
 bool lull_wait_reason_is_uring(const struct lull_model *model,
                                const struct lull_wait_reason *reason);
 void lull_wait_reason_set_uring(struct lull_wait_reason *reason,

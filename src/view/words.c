@@ -363,17 +363,22 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
         g_string_append(out, ", whose virtual CPU it is");
         return;
     }
+    const bool is_fault = g_strcmp0(share->waiter_kind, "fault") == 0;
     if (share->waiter_call) {
-        g_string_append_printf(out, " in %s", share->waiter_call);
-    } else if (g_strcmp0(share->waiter_kind, "fault") == 0) {
+        g_string_append_printf(out, " in %s%s", share->waiter_call, is_fault ? "," : "");
+    }
+    if (is_fault) {
         g_string_append(out, " in a page fault");
     } else if (g_strcmp0(share->waiter_kind, "memory") == 0) {
         g_string_append(out, ", whose control group is above memory.high");
     }
     if (share->waiter_call && share->waiter_object) {
         const bool is_request = g_strcmp0(share->waiter_kind, "request") == 0;
-        g_string_append(out, is_request ? " for " : " on ");
+        g_string_append(out, is_request ? " for " : is_fault ? " of " : " on ");
         lull_clean_append(out, share->waiter_object, ascii);
+    }
+    if (g_strcmp0(share->waiter_kind, "kernel lock") == 0) {
+        g_string_append(out, " for a kernel lock");
     }
 }
 

@@ -75,8 +75,10 @@ def test_full(tracer):
         calls = sizes(path)
         tap.ok(description["ended_by"] == "disk" and description["recorded"]["lost_events"] == 0 and before_end < 30000,
                f"{tracer}: recording.json says so", description)
-        tap.ok(calls == list(range(1, len(calls) + 1)) and len(calls) >= before_end > 2000,
-               f"{tracer}: all calls are there that ended before its end, without a gap", len(calls), before_end, end_ns)
+        # The page of a CPU in which the end lies has some later ones, too; others of those that another CPU saw are given up.
+        gap = next((number for number, size in enumerate(calls[:before_end], 1) if number != size), None)
+        tap.ok(gap is None and len(calls) >= before_end > 2000, f"{tracer}: all calls are there that ended before its end, without a gap",
+               gap, len(calls), before_end, end_ns)
         done, *_ = record(os.path.join(folder, "at once"), tracer, "1m", 1)  # what is reserved for the end fits, and no more
         tap.ok("done" not in done.stdout and re.search(r"^lull record: /.*/small/a.*: cannot write.*No space left on device$", done.stderr, re.M),
                f"{tracer}: a disk that is full at once: the recording that has no room is named", done)

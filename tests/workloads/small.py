@@ -4,6 +4,7 @@
 # after the other and adds to the file what each of them measured. They use nothing outside the folder, and network namespaces of
 # their own.
 import asyncio
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -633,8 +634,8 @@ class SlowFile:
     LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
     NODE, SIZE, NOSYS, OK = 2, 1 << 16, -38, b''
 
-    def __init__(self, folder, stamp):
-        self.stamp = stamp
+    def __init__(self, folder, stamp, asked=None):
+        self.stamp, self.slow, self.asked = stamp, None, asked  # with `asked` one thing is slow once
         self.device = os.open('/dev/fuse', os.O_RDWR)
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.folder = os.path.join(folder, 'far').encode()
@@ -652,8 +653,11 @@ class SlowFile:
         mode = 0o100644 if node == cls.NODE else 0o40755
         return struct.pack('6Q10I', node, cls.SIZE, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
-    def answer(self, operation, node, body, slow):
-        if operation == slow:
+    def answer(self, operation, node, body):
+        if operation == self.slow:
+            if self.asked:
+                self.asked.open()
+                self.slow = None
             self.stamp.nap(NAP)
         if operation == self.INIT:
             return struct.pack('4I2H2I2HI28x', 7, 31, 4096, 0, 12, 9, 4096, 1, 1, 0, 0)
@@ -668,10 +672,11 @@ class SlowFile:
         return None
 
     def serve(self, slow=READ):
+        self.slow = slow
         while True:
             request = os.read(self.device, 1 << 17)
             _, operation, unique, node = struct.unpack_from('IIQQ', request)
-            answer = self.answer(operation, node, request[40:], slow)
+            answer = self.answer(operation, node, request[40:])
             body = answer or b''
             os.write(self.device, struct.pack('IiQ', 16 + len(body), self.NOSYS if answer is None else 0, unique) + body)
 
@@ -738,6 +743,47 @@ def far_file(watch, folder):
         far.end()
     watch.knows(path=path.decode())
     stamp.of(watch)
+
+
+def kept_by_another(watch, folder, slow, keep, wait):
+    """A child has a lock of the kernel while a file system answers it; another wants that."""
+    if not os.path.exists('/dev/fuse'):
+        raise stage.Skip('there is no /dev/fuse')
+    stamp, asked = stage.Stamp(), stage.Gate()
+    far = SlowFile(folder, stamp, asked)
+    server = stage.child('wl-server', far.serve, slow)
+    holder = stage.child('wl-holder', keep, far)
+    try:
+        asked.wait()
+        with watch.asked():
+            wait(far)
+    finally:
+        stage.end(holder)
+        stage.end(server)
+        far.end()
+    stamp.of(watch)
+
+
+def folder_lock(watch, folder):
+    """Who looks up the name of a folder to make has its parent's folder for itself; so has who makes another one there."""
+    def make(far, name):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(os.path.join(far.folder, name))
+    kept_by_another(watch, folder, SlowFile.LOOKUP, lambda far: make(far, b'one'), lambda far: make(far, b'other'))
+
+
+def pipe_lock(watch, folder):
+    """Who writes into a pipe what is in a mapped file has the pipe for itself until that is there."""
+    theirs, ours = os.pipe()
+
+    def keep(far):
+        handle = os.open(os.path.join(far.folder, b'file'), os.O_RDONLY)
+        with mmap.mmap(handle, SlowFile.SIZE, prot=mmap.PROT_READ) as pages, memoryview(pages) as view:
+            os.write(ours, view[8192:8200])
+    kept_by_another(watch, folder, SlowFile.READ, keep, lambda _: os.write(ours, b'something'))
+    watch.knows(path=os.path.join(folder, "far", "file"))
+    os.close(theirs)
+    os.close(ours)
 
 
 def message_queue(watch, _):
@@ -865,7 +911,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, limited_link, limited_pieces, bridge, nat, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, folder_lock, pipe_lock, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, limited_link, limited_pieces, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -7,6 +7,7 @@
 #
 #   amount       the program, state and cause, or the program and a part of the detail or of who waits, whose time in the path has to be
 #                what the workload measured as `cause_ns`
+#   waits        the cause that the task which is asked about waited for in `lull waits`, for as long as `cause_ns`
 #   needs_quiet  the amount is that only if other programs leave it the CPUs: it is looked at if LULL_WORKLOADS asks for it
 #   faults       waits of which the detail says so have to be as many as the kernel counted
 #   call         of which program which call took as long as the program measured as `calls_ns`
@@ -16,7 +17,7 @@ import string
 
 
 class Workload:
-    def __init__(self, script, *says, why=None, reason=None, amount=None, faults=None, kernel=(), call=None, needs_quiet=False):
+    def __init__(self, script, *says, why=None, reason=None, amount=None, faults=None, kernel=(), call=None, waits=None, needs_quiet=False):
         self.script = script
         self.says = says
         self.why = why
@@ -25,6 +26,7 @@ class Workload:
         self.faults = faults
         self.kernel = kernel
         self.call = call
+        self.waits = waits
         self.needs_quiet = needs_quiet
         self.name = None
 
@@ -86,6 +88,9 @@ TABLE = {
     'no_server_blocking': Workload('small.py', r'wl-asker: blocked on a timer: .*timed out in connect: no answer from {address}$', amount=('wl-asker', 'blocked', 'timer')),
     'full_backlog': Workload('small.py', r'kernel: blocked on a timer: SYN sent again, waited for by wl-asker in poll', amount=('kernel', 'blocked', 'timer')),
     'far_file': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in (newfstatat|statx|stat) on {{path}}', amount=('wl-server', 'blocked', 'timer')),
+    'folder_lock': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-holder in mkdir', amount=('wl-server', 'blocked', 'timer'), waits='kernel lock'),
+    'pipe_lock': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-holder in write, in a page fault of {{path}}',
+                          amount=('wl-server', 'blocked', 'timer'), waits='kernel lock'),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),

@@ -65,6 +65,14 @@ def amount_fault(workload, report, path):
     return [f"{' '.join(map(str, workload.amount))} for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]
 
 
+def waits_fault(workload, report, waits):
+    """What is wrong with how long the task that is asked about waited for that cause, which is as long as the cause lasted."""
+    shown = sum(row['total_ns'] for row in waits if row['cause'] == workload.waits)
+    if abs(shown - report['cause_ns']) <= MOST_DIFFERENCE * report['cause_ns'] + MOST_LATE:
+        return []
+    return [f"{workload.waits} waited for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]
+
+
 def faults_fault(workload, report, path):
     """What is wrong with the number of page faults, which getrusage() counts too; some end before the task has left the CPU."""
     shown = sum(row['count'] for row in path['summary']['by_cause'] if workload.faults in (row['detail'] or ''))
@@ -124,10 +132,11 @@ def amounts_faults(workload, report, asked, recording):
     faults += call_fault(workload, report, asked, recording) if workload.call else []
     if 'read_bytes' in report:
         faults += bytes_fault(report, json.loads(ask('iousagetop', '--json', '--limit', '0', *asked[2:], recording))['windows'][0]['tables'])
-    if has_delays:
+    if has_delays or workload.waits:
         who = ['--tid', str(report.get('counted', report['tid']))]
         waits = json.loads(ask('waits', '--json', '--limit', '0', *who, *asked[2:], recording))['windows'][0]['tables']['waits-by-cause']
-        faults += delays_faults(workload, report, path, waits)
+        faults += waits_fault(workload, report, waits) if workload.waits else []
+        faults += delays_faults(workload, report, path, waits) if has_delays else []
     return faults
 
 

@@ -86,8 +86,8 @@ static enum lull_kernel_lock lock_of(const struct lull_faults *faults,
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
     const struct lull_fault_note *note = note_of(faults, fact->task);
-    const bool can_be = !wakeup || wakeup->cause == LULL_CAUSE_TASK ||
-                        wakeup->cause == LULL_CAUSE_UNKNOWN;
+    const bool can_be =
+        !wakeup || wakeup->cause == LULL_CAUSE_TASK || wakeup->cause == LULL_CAUSE_UNKNOWN;
     return note && can_be && note->lock_ns <= fact->start_ns &&
                    !(fact->call && note->lock_ns < fact->call->start_ns)
                ? note->lock

@@ -215,7 +215,7 @@ def own_thread():
 
 def signalled():
     """As timeout(1), which sleeps until a signal says that the program has ended."""
-    pid = child(os.execvp, "timeout", ["timeout", str(LIFE_S), "sleep", str(LIFE_S)])
+    pid = child(os.execvp, "timeout", ["timeout", "--foreground", str(LIFE_S), "sleep", str(LIFE_S)])
     time.sleep(NAP)
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         sleeper = int(file.read())

@@ -2,10 +2,12 @@
 /* Opens the events of the tracer perf: a group on each CPU, whose leader has the ring buffer that
  * all of the group write to. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/perf/perf.h"
@@ -74,6 +76,15 @@ uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
     return bytes;
 }
 
+/* What is seen there beside perf (names.bpf.c, packets.bpf.h) has to be seen before what perf sees; the kernel calls in the
+ * order of registration, and one of perf lasts until nobody has the event. */
+static bool is_ordered(const char *name)
+{
+    static const char *const names[] = {"raw_syscalls:sys_exit", "net:net_dev_queue",
+                                        "net:netif_receive_skb", NULL};
+    return g_strv_contains(names, name);
+}
+
 /* One event on a CPU, of the group that `leader` leads, or (-1) that it leads itself; it writes to the
  * buffer of `first`, if that is not -1. */
 static int open_one(struct perfrec_open *open, struct perfrec_class *class, int cpu, int leader,
@@ -85,6 +96,9 @@ static int open_one(struct perfrec_open *open, struct perfrec_class *class, int 
         return -1;
     }
     g_array_append_val(open->fds, fd);
+    if (!is_ordered(class->name)) {
+        g_array_append_val(open->late, fd);
+    }
     uint64_t id;
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ||
         (first >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, first) < 0)) {
@@ -146,6 +160,7 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
                       const struct lull_tracer_request *request, GError **error)
 {
     open->fds = g_array_new(FALSE, FALSE, sizeof(int));
+    open->late = g_array_new(FALSE, FALSE, sizeof(int));
     open->leaders = g_array_new(FALSE, FALSE, sizeof(int));
     GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
     bool is_good = perfrec_online_cpus(cpus, error);
@@ -218,15 +233,62 @@ uint64_t perfrec_open_lost(const struct perfrec_open *open)
     return lost;
 }
 
+static gint compare_fds(gconstpointer a, gconstpointer b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* In a process of its own: keeps these, in order, until nobody has the other end of the pipe, and closes them by its end. */
+static G_NORETURN void keep(const GArray *fds, int pipe)
+{
+    char nothing;
+    unsigned next = 0;
+    for (guint i = 0; i < fds->len; i++) {
+        const unsigned fd = (unsigned)g_array_index(fds, int, i);
+        if (fd > next) {
+            syscall(SYS_close_range, next, fd - 1, 0u);
+        }
+        next = fd + 1;
+    }
+    syscall(SYS_close_range, next, ~0u, 0u);
+    (void)!read(pipe, &nothing, 1);
+    _exit(0);
+}
+
+/* Whoever is the last to close a tracepoint waits until no CPU can be in it: 40 ms for each of 60, one after the other. They
+ * are stopped, so nobody has to wait for that: a process that is nobody's child has them, too, and closes them after us. */
+static void close_events(const struct perfrec_open *open)
+{
+    int ends[2];
+    const bool has_pipe = open->late->len && pipe2(ends, O_CLOEXEC) == 0;
+    const pid_t child = has_pipe ? fork() : -1;
+    if (child == 0) {
+        if (fork() == 0) {
+            g_array_append_val(open->late, ends[0]);
+            g_array_sort(open->late, compare_fds);
+            keep(open->late, ends[0]);
+        }
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    for (guint i = 0; i < open->fds->len; i++) {
+        close(g_array_index(open->fds, int, i));
+    }
+    if (has_pipe) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
 void perfrec_open_clear(struct perfrec_open *open)
 {
     for (uint32_t i = 0; i < open->n_rings; i++) {
         perfrec_ring_unmap(&open->rings[i]);
     }
-    for (guint i = 0; i < open->fds->len; i++) {
-        close(g_array_index(open->fds, int, i));
-    }
+    close_events(open);
     g_array_free(open->fds, TRUE);
+    g_array_free(open->late, TRUE);
     g_array_free(open->leaders, TRUE);
     g_free(open->rings);
     g_free(open->cpus);

@@ -127,6 +127,7 @@ void perfrec_ring_taken(struct perfrec_ring *ring, uint64_t end);
 /* Events that are open. */
 struct perfrec_open {
     GArray *fds;     /* int: all of them */
+    GArray *late;    /* int: those that may stay open for a while */
     GArray *leaders; /* int: those of further groups */
     struct perfrec_ring *rings;
     int *cpus; /* of the rings */

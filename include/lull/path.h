@@ -43,15 +43,16 @@ enum lull_cause {
 
 /** What a task that is RUNNING runs. More may follow. */
 enum lull_mode {
-    LULL_MODE_UNKNOWN, /**< its system calls were not (all) recorded */
-    LULL_MODE_USER,    /**< its own code */
-    LULL_MODE_CALL,    /**< a system call */
-    LULL_MODE_KERNEL,  /**< a thread or an interrupt of the kernel */
-    LULL_MODE_RECLAIM, /**< the kernel frees memory for it */
-    LULL_MODE_DUMP,    /**< the kernel dumps its core, because a signal ends it */
+    LULL_MODE_UNKNOWN,    /**< its system calls were not (all) recorded */
+    LULL_MODE_USER,       /**< its own code */
+    LULL_MODE_CALL,       /**< a system call */
+    LULL_MODE_KERNEL,     /**< a thread or an interrupt of the kernel */
+    LULL_MODE_RECLAIM,    /**< the kernel frees memory for it */
+    LULL_MODE_DUMP,       /**< the kernel dumps its core, because a signal ends it */
+    LULL_MODE_COMPACTION, /**< the kernel moves memory for it, to have some in one piece */
 };
 
-/** "user", "call", "kernel", "reclaim", "dump"; NULL for UNKNOWN. */
+/** "user", "call", "kernel", "reclaim", "dump", "compaction"; NULL for UNKNOWN. */
 const char *lull_mode_name(enum lull_mode mode);
 /** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
 const char *lull_state_name(enum lull_state state);

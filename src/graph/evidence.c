@@ -352,10 +352,11 @@ static void append_holder(const struct lull_execgraph *eg, const struct lull_hop
 static void append_meanwhile(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              const char *after, GString *out)
 {
-    const char *what = lull_modes_in_dump(eg, hop->line, hop->start_ns) ? "while its core is dumped"
-                       : lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)
-                           ? "while memory is freed for it"
-                           : NULL;
+    const enum lull_mode mode = lull_modes_meanwhile(eg, hop->line, hop->start_ns, hop->end_ns);
+    const char *what = mode == LULL_MODE_DUMP         ? "while its core is dumped"
+                       : mode == LULL_MODE_RECLAIM    ? "while memory is freed for it"
+                       : mode == LULL_MODE_COMPACTION ? "while memory is moved for it"
+                                                      : NULL;
     if (what) {
         g_string_append_printf(out, "%s%s", out->len ? after : "", what);
     }

@@ -227,6 +227,8 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
         return "in the kernel";
     case LULL_MODE_RECLAIM:
         return "in memory reclaim";
+    case LULL_MODE_COMPACTION:
+        return "in memory compaction";
     case LULL_MODE_DUMP:
         return "in its core dump";
     case LULL_MODE_CALL:

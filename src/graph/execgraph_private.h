@@ -166,6 +166,7 @@ struct host_notes {
 /* What a task needs of memory. */
 struct paging_note {
     int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
+    int64_t move_ns;    /* since when memory is moved for it; likewise */
     int64_t dump_ns;    /* since when its core is dumped; INT64_MAX: it is not */
 };
 
@@ -234,10 +235,11 @@ struct lull_execgraph {
     LULL_VEC(struct open_note) open_waits; /* until the end of the trace */
     struct lull_map open_of;               /* task → one of these */
     LULL_VEC(struct raiser_note) raisers;
-    struct lull_map raiser_of;            /* evidence → one of these */
-    LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
-    LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
-    LULL_VEC(struct paging_note) paging;  /* by task */
+    struct lull_map raiser_of;         /* evidence → one of these */
+    LULL_VEC(struct lull_spans) calls; /* by task; named by labels */
+    LULL_VEC(struct lull_spans)
+    reclaims; /* by task: when memory was freed or moved for it; the name is the mode */
+    LULL_VEC(struct paging_note) paging; /* by task */
     struct lull_faults faults;
     LULL_VEC(struct move_note) moves;
     struct lull_vcpu_track *vcpus;         /* NULL: no guest's clock is joined with its host's */
@@ -327,11 +329,11 @@ void lull_hypervisor_woken(struct lull_execgraph *eg, const struct lull_state_fa
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 void lull_modes_free(struct lull_execgraph *eg);
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact);
-/* Whether most of that time memory is freed for the task. */
-bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           int64_t end_ns);
 /* Whether its core is dumped then. */
 bool lull_modes_in_dump(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
+/* What the kernel does for the task in most of that time: RECLAIM, COMPACTION, or DUMP if it starts with that; else UNKNOWN. */
+enum lull_mode lull_modes_meanwhile(const struct lull_execgraph *eg, uint32_t task,
+                                    int64_t start_ns, int64_t end_ns);
 /* How much of the piece that is; it begins at *start_ns. */
 int64_t lull_modes_dump_ns(const struct lull_execgraph *eg, const struct path_piece *piece,
                            int64_t *start_ns);

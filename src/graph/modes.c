@@ -37,6 +37,10 @@ void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *
     if (fact->is_taken) {
         lull_spans_add(use_calls(eg, fact->thread), fact->start_ns, fact->taken_ns, fact->name);
     }
+    if (G_UNLIKELY(fact->task <
+                   eg->paging.count)) { /* what lasts longer than a call has an end that was lost */
+        eg->paging.items[fact->task].reclaim_ns = eg->paging.items[fact->task].move_ns = INT64_MIN;
+    }
     struct lull_spans *calls = use_calls(eg, fact->task);
     if (calls->marks.count == 0) {
         const uint32_t host = lull_model_task(eg->model, fact->task)->host;
@@ -129,7 +133,7 @@ static void each_alive(const struct lull_execgraph *eg, const struct path_piece 
         const int64_t end_ns = CLAMP(reclaim.end_ns, start_ns, piece->end_ns);
         each_call(calls, t, start_ns, outside, take, user);
         if (start_ns < end_ns) {
-            take(user, LULL_MODE_RECLAIM, LULL_NONE, end_ns - start_ns);
+            take(user, (enum lull_mode)reclaim.name, LULL_NONE, end_ns - start_ns);
         }
         t = end_ns;
     }
@@ -166,11 +170,36 @@ void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *p
 
 /* ---- memory ---- */
 
+static void add_span(struct lull_execgraph *eg, const struct lull_paging_fact *fact,
+                     int64_t start_ns, enum lull_mode mode)
+{
+    if (start_ns != INT64_MIN) {
+        lull_spans_add(&eg->reclaims.items[fact->task], start_ns, fact->time_ns, mode);
+    }
+}
+
+/* One of the two starts or ends; the other, if it is under way, has to wait, or goes on. */
+static void switch_span(struct lull_execgraph *eg, const struct lull_paging_fact *fact,
+                        enum lull_mode mode, bool is_start)
+{
+    struct paging_note *note = &eg->paging.items[fact->task];
+    const bool is_reclaim = mode == LULL_MODE_RECLAIM;
+    int64_t *own_ns = is_reclaim ? &note->reclaim_ns : &note->move_ns;
+    int64_t *other_ns = is_reclaim ? &note->move_ns : &note->reclaim_ns;
+    if (is_start) {
+        add_span(eg, fact, *other_ns, is_reclaim ? LULL_MODE_COMPACTION : LULL_MODE_RECLAIM);
+    } else {
+        add_span(eg, fact, *own_ns, mode);
+    }
+    *own_ns = is_start ? fact->time_ns : INT64_MIN;
+    *other_ns = *other_ns == INT64_MIN ? INT64_MIN : fact->time_ns;
+}
+
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact)
 {
     lull_faults_paging(&eg->faults, fact);
     while (eg->paging.count <= fact->task) {
-        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MAX});
+        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, INT64_MAX});
         memset(lull_vec_add(&eg->reclaims), 0, sizeof *eg->reclaims.items);
     }
     struct paging_note *note = &eg->paging.items[fact->task];
@@ -179,14 +208,17 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
     case LULL_PAGING_DIRTY:
         break;
     case LULL_PAGING_RECLAIM_START:
-        note->reclaim_ns = fact->time_ns;
+        switch_span(eg, fact, LULL_MODE_RECLAIM, true);
         break;
     case LULL_PAGING_GROUP_RECLAIM_END:
     case LULL_PAGING_RECLAIM_END:
-        if (note->reclaim_ns != INT64_MIN) {
-            lull_spans_add(&eg->reclaims.items[fact->task], note->reclaim_ns, fact->time_ns, 0);
-            note->reclaim_ns = INT64_MIN;
-        }
+        switch_span(eg, fact, LULL_MODE_RECLAIM, false);
+        break;
+    case LULL_PAGING_COMPACTION_START:
+        switch_span(eg, fact, LULL_MODE_COMPACTION, true);
+        break;
+    case LULL_PAGING_COMPACTION_END:
+        switch_span(eg, fact, LULL_MODE_COMPACTION, false);
         break;
     case LULL_PAGING_DUMP:
         note->dump_ns = MIN(note->dump_ns, fact->time_ns);
@@ -194,16 +226,22 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
     }
 }
 
-bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                           int64_t end_ns)
+enum lull_mode lull_modes_meanwhile(const struct lull_execgraph *eg, uint32_t task,
+                                    int64_t start_ns, int64_t end_ns)
 {
     struct lull_spans_reader reader = lull_spans_from(reclaims_of(eg, task), start_ns);
     struct lull_span span;
-    int64_t within_ns = 0;
-    while (lull_spans_next(&reader, &span) && span.start_ns < end_ns) {
-        within_ns += MAX(MIN(span.end_ns, end_ns) - MAX(span.start_ns, start_ns), 0);
+    int64_t within_ns[LULL_MODE_COUNT] = {0};
+    if (lull_modes_in_dump(eg, task, start_ns)) {
+        return LULL_MODE_DUMP;
     }
-    return within_ns > (end_ns - start_ns) / 2;
+    while (lull_spans_next(&reader, &span) && span.start_ns < end_ns) {
+        within_ns[span.name] += MAX(MIN(span.end_ns, end_ns) - MAX(span.start_ns, start_ns), 0);
+    }
+    const enum lull_mode most = within_ns[LULL_MODE_COMPACTION] > within_ns[LULL_MODE_RECLAIM]
+                                    ? LULL_MODE_COMPACTION
+                                    : LULL_MODE_RECLAIM;
+    return within_ns[most] > (end_ns - start_ns) / 2 ? most : LULL_MODE_UNKNOWN;
 }
 
 void lull_modes_free(struct lull_execgraph *eg)

@@ -157,8 +157,10 @@ struct lull_paging_fact {
         LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
         LULL_PAGING_RECLAIM_END,
         LULL_PAGING_GROUP_RECLAIM_END, /* the same, of memory of its control group */
-        LULL_PAGING_DIRTY, /* it has to sleep, as too many dirty pages wait for a disk */
-        LULL_PAGING_DUMP,  /* it ends by a signal, with a core dump, and then exits */
+        LULL_PAGING_DIRTY,            /* it has to sleep, as too many dirty pages wait for a disk */
+        LULL_PAGING_COMPACTION_START, /* the kernel moves memory, so that some is in one piece */
+        LULL_PAGING_COMPACTION_END,
+        LULL_PAGING_DUMP, /* it ends by a signal, with a core dump, and then exits */
     } step;
     uint32_t path;  /* label; FILE: of what the file is called; DIRTY: of the disk; or LULL_NONE */
     uint64_t inode; /* FILE: of the file; 0: not reported */

@@ -337,6 +337,18 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         kills_reclaimed(model, model_cpu_at(machine, c), LULL_KILL_LIMIT_MACHINE);
         break;
     }
+    case LULL_EVENT_compaction_begin: {
+        const struct lull_ev_compaction_begin *ev = event;
+        SCHED_CURRENT(model, machine, c, t, ev, compaction_begin);
+        use_paging(model, machine, c, t, LULL_PAGING_COMPACTION_START, LULL_NONE, 0);
+        break;
+    }
+    case LULL_EVENT_compaction_end: {
+        const struct lull_ev_compaction_end *ev = event;
+        SCHED_CURRENT(model, machine, c, t, ev, compaction_end);
+        use_paging(model, machine, c, t, LULL_PAGING_COMPACTION_END, LULL_NONE, 0);
+        break;
+    }
     case LULL_EVENT_group_reclaim_end: {
         const struct lull_ev_group_reclaim_end *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, group_reclaim_end);

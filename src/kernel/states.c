@@ -15,8 +15,9 @@ const char *lull_state_name(enum lull_state state)
 const char *lull_mode_name(enum lull_mode mode)
 {
     static const char *const names[LULL_MODE_COUNT] = {
-        [LULL_MODE_USER] = "user",       [LULL_MODE_CALL] = "call", [LULL_MODE_KERNEL] = "kernel",
-        [LULL_MODE_RECLAIM] = "reclaim", [LULL_MODE_DUMP] = "dump",
+        [LULL_MODE_USER] = "user",     [LULL_MODE_CALL] = "call",
+        [LULL_MODE_KERNEL] = "kernel", [LULL_MODE_RECLAIM] = "reclaim",
+        [LULL_MODE_DUMP] = "dump",     [LULL_MODE_COMPACTION] = "compaction",
     };
     return names[mode];
 }

@@ -58,6 +58,49 @@ def script(machine):
     machine.switch(TASK, 0, 1)
 
 
+def check_moves(folder):
+    """Memory is moved for the task, which sleeps meanwhile, in a call and in none; within that some is freed; and a thread of the kernel moves some."""
+    machine = Machine()
+    machine.others = {200: 'kcompactd0'}
+    zone = {'zone_start': 0, 'migrate_pfn': 1, 'free_pfn': 2, 'zone_end': 3, 'sync': 1}
+
+    def moves(tid=TASK, inside=lambda: None):
+        machine.event('mm_compaction_begin', zone, tid)
+        machine.passes(2)
+        inside()
+        machine.event('mm_compaction_end', {**zone, 'status': 1}, tid)
+    machine.switch(0, TASK, 0)
+    machine.call('getppid')
+    machine.passes(1)
+    machine.call('write', lambda: moves(inside=lambda: machine.waits(5)))
+
+    def frees_some():
+        machine.event('mm_vmscan_direct_reclaim_begin', {'order': 0})
+        machine.passes(3)
+        machine.event('mm_vmscan_direct_reclaim_end', {'nr_reclaimed': 7})
+        machine.passes(4)
+    moves(inside=frees_some)
+    machine.call('write', lambda: machine.event('mm_compaction_begin', zone))  # its end is lost
+    machine.passes(1)
+    machine.event('mm_compaction_end', {**zone, 'status': 1})  # nobody saw the start
+    machine.switch(TASK, 200, 2)
+    moves(200)
+    machine.wakes(200)
+    machine.switch(200, TASK, 1)
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    path = json.loads(done.stdout)
+    modes = {(row['program'], row['mode']): row['duration_ns'] / MS for row in path['summary']['by_cause'] if row['state'] == 'running'}
+    tap.ok(modes == {('worker', 'user'): 1 + 1 + 1, ('worker', 'compaction'): 2 + 2 + 4, ('worker', 'reclaim'): 3, ('kcompactd0', 'compaction'): 2},
+           'memory is moved for it, and freed', modes)
+    first = next(s for s in path['segments'] if s['state'] == 'blocked')
+    tap.ok((first['end_ns'] - first['begin_ns']) / MS == 5 and first['detail'].endswith('in write to descriptor 1; while memory is moved for it'), 'it waits meanwhile', first)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--tid', str(TASK), folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    tap.ok('worker: running in memory compaction' in done.stdout and '\n    in memory compaction' in done.stdout, 'in words', done.stdout)
+
+
 def frees(machine, what, ms_to_sleep):
     machine.event(f'mm_vmscan_{what}_reclaim_begin', {'order': 0})
     machine.passes(0.5)
@@ -330,6 +373,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_provided(os.path.join(folder, 'provided'))
     check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))
+    check_moves(os.path.join(folder, 'moves'))
     check_writes(os.path.join(folder, 'writes'))
     check_held(os.path.join(folder, 'held'))
     made = Machine()

@@ -786,6 +786,18 @@ def pipe_lock(watch, folder):
     os.close(ours)
 
 
+def compaction(watch, _):
+    """The kernel moves memory: here for who asks for that, else for who needs a huge page."""
+    stamp, switch = stage.Stamp(), '/proc/sys/vm/compact_memory'
+    if not os.access(switch, os.W_OK):
+        raise stage.Skip(f'nobody can write to {switch}')
+    handle = os.open(switch, os.O_WRONLY)
+    with watch.asked(), stamp.during():
+        os.write(handle, b'1')
+    os.close(handle)
+    stamp.of(watch)
+
+
 def message_queue(watch, _):
     """A queue of POSIX, from which a message comes late."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -911,7 +923,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, folder_lock, pipe_lock, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, limited_link, limited_pieces, bridge, nat, slow_reader, terminal, fuse, select_nothing)
+PROGRAMS = (cold_program, loop_device, no_server, no_server_blocking, full_backlog, far_file, folder_lock, pipe_lock, compaction, message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, poked_read, poked_poll, poked_child, poked_sleep, stopped_sleep, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, limited_link, limited_pieces, bridge, nat, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -91,6 +91,7 @@ TABLE = {
     'folder_lock': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-holder in mkdir', amount=('wl-server', 'blocked', 'timer'), waits='kernel lock'),
     'pipe_lock': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-holder in write, in a page fault of {{path}}',
                           amount=('wl-server', 'blocked', 'timer'), waits='kernel lock'),
+    'compaction': Workload('small.py', r'wl-asker: running in memory compaction$', amount=('wl-asker', 'memory compaction'), needs_quiet=True),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),

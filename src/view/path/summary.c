@@ -73,9 +73,13 @@ void text_add_share(const struct text_view *view, struct lull_table *table, cons
 static void add_mode_rows(const struct text_view *view, struct lull_table *table, const char *ansi)
 {
     static const char *const phrases[LULL_MODE_COUNT] = {
-        [LULL_MODE_UNKNOWN] = "  in an unknown mode", [LULL_MODE_USER] = "  in user mode",
-        [LULL_MODE_CALL] = "  in system calls",       [LULL_MODE_KERNEL] = "  in kernel threads",
-        [LULL_MODE_RECLAIM] = "  in memory reclaim",  [LULL_MODE_DUMP] = "  in core dumps",
+        [LULL_MODE_UNKNOWN] = "  in an unknown mode",
+        [LULL_MODE_USER] = "  in user mode",
+        [LULL_MODE_CALL] = "  in system calls",
+        [LULL_MODE_KERNEL] = "  in kernel threads",
+        [LULL_MODE_RECLAIM] = "  in memory reclaim",
+        [LULL_MODE_DUMP] = "  in core dumps",
+        [LULL_MODE_COMPACTION] = "  in memory compaction",
     };
     const struct lull_path *path = view->path;
     if (path->n_by_mode == 1 && path->by_mode[0].mode == LULL_MODE_UNKNOWN) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel/faults.h"
 
+#include "kernel/calls.h"
+
 static struct lull_fault_note *note_for(struct lull_faults *faults, uint32_t task)
 {
     static const struct lull_fault_note nothing = {.fault_ns = INT64_MIN,
@@ -94,13 +96,27 @@ static enum lull_kernel_lock lock_of(const struct lull_faults *faults,
                : LULL_KERNEL_LOCK_NONE;
 }
 
-/* It sleeps right after it used a page of a file, which is not there, be it in a call. */
+/* It sleeps right after it used a page of a file, which is not there. */
 static bool has_faulted(const struct lull_faults *faults, const struct lull_state_fact *fact)
 {
     enum { SOON_NS = 100000 };
     const struct lull_fault_note *note = note_of(faults, fact->task);
-    return note && note->fault_ns != INT64_MIN && fact->start_ns - note->fault_ns < SOON_NS &&
+    return note && note->fault_ns != INT64_MIN && fact->start_ns >= note->fault_ns &&
+           fact->start_ns - note->fault_ns < SOON_NS &&
            !(fact->call && note->fault_ns < fact->call->start_ns);
+}
+
+/* The kernel uses a page that a call is given, and sleeps for that, not for what the call is about: so deeply that no signal ends
+ * it, and for a disk only where it reads none itself. */
+static bool needs_page(const struct lull_faults *faults, const struct lull_model *model,
+                       const struct lull_state_fact *fact)
+{
+    if (fact->letter != 'D' || !has_faulted(faults, fact)) {
+        return false;
+    }
+    const char *call = lull_model_label(model, fact->syscall);
+    return !fact->wakeup || fact->wakeup->cause != LULL_CAUSE_DISK ||
+           (call && call_kind_find(call)->io == LULL_IO_WRITE);
 }
 
 static enum lull_fault of_file(const struct lull_fault_note *note, struct lull_wait_reason *reason)
@@ -179,7 +195,7 @@ struct lull_wait_reason lull_faults_reason(const struct lull_faults *faults,
     reason = lull_wait_reason_of(fact);
     reason.is_dirty = is_dirty(faults, fact);
     reason.lock = lock_of(faults, fact);
-    if (fact->syscall == LULL_NONE || has_faulted(faults, fact)) {
+    if (fact->syscall == LULL_NONE || (!reason.lock && needs_page(faults, model, fact))) {
         reason.fault = (uint8_t)fault_of(faults, model, fact, &reason);
     }
     return reason;

@@ -186,17 +186,28 @@ def check_pages(folder):
             machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
         machine.passes(0.01)
         machine.hands_over(ms, HOLDER, write(7))
+    def after_fault(wait):
+        machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
+        machine.passes(0.01)
+        wait()
     for ms, has_fault in (3, True), (4, False):
         call('write', {'fd': 4, 'count': 16}, 16, lambda ms=ms, has_fault=has_fault: to_eventfd(ms, has_fault), tid=TASK)
         machine.passes(1)
     machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
     machine.passes(0.01)
     call('write', {'fd': 4, 'count': 16}, 16, lambda: to_eventfd(5, False), tid=TASK)
+    # A page that was there after all, and then: what a signal could end, a lock, and a disk, from which a read reads.
+    call('write', {'fd': 4, 'count': 16}, 16, lambda: after_fault(lambda: machine.hands_over(6, HOLDER, state=1)), tid=TASK)
+    call('write', {'fd': 4, 'count': 16}, 16, lambda: after_fault(lambda: machine.waits_for_lock(7, WRITER)), tid=TASK)
+    call('read', {'fd': 5, 'count': 16}, 16, lambda: after_fault(lambda: machine.reads(8, 1000)), tid=TASK)
+    call('write', {'fd': 4, 'count': 16}, 16, lambda: after_fault(lambda: machine.reads(9, 2000)), tid=TASK)
     machine.switch(TASK, 0, 1)
     waits = machine.own_waits(folder)
     tap.ok(waits.get(3, {}).get('detail') == f'in write, in a page fault of /far/file, woken by holder/{HOLDER}' and kind_of(waits[3]) == 'fault' and
            waits[3]['reason']['object'] == '/far/file', 'for the page', waits)
     tap.ok([waits.get(ms, {}).get('detail') for ms in (4, 5)] == [f'in write to an eventfd, woken by holder/{HOLDER}'] * 2, 'by what does not write to the eventfd', waits)
+    tap.ok([kind_of(waits[ms]) for ms in (6, 7, 8, 9)] == ['event', 'kernel lock', None, 'fault'] and 'page fault' not in waits[7]['detail'],
+           'what comes after a page that was there', waits)
     text = machine.answers(folder, 'critpath', '--tid', str(TASK))
     tap.ok('waited for by worker in write, in a page fault of /far/file' in text, 'the first screen says so', text)
 

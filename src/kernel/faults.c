@@ -41,7 +41,7 @@ void lull_faults_paging(struct lull_faults *faults, const struct lull_paging_fac
     note->path = fact->path;
 }
 
-/* On its way to one lock, a task may have to wait for those by which others are kept, which it then gets first. */
+/* Meanwhile it may have wanted another, as the spin lock of the list of who waits, and has that: it waits on. */
 void lull_faults_contention(struct lull_faults *faults, const struct lull_contention_fact *fact)
 {
     struct lull_fault_note *note = note_for(faults, fact->task);

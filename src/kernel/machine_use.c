@@ -91,18 +91,27 @@ static void use_paging(struct lull_model *model, struct machine *machine, int32_
     }
 }
 
-/* Spin locks are no lock to sleep for: who wants one runs. */
+/* Of enum lock_contention; NONE: a spin lock, which nobody sleeps for. */
 static enum lull_kernel_lock kind_of_lock(int64_t flags)
 {
-    enum { SPIN = 1, READ = 2, RT = 8, PERCPU = 16, MUTEX = 32, WRITE = 4 };
-    return flags & SPIN    ? LULL_KERNEL_LOCK_NONE
-           : flags & MUTEX ? LULL_KERNEL_MUTEX
-           : flags & RT    ? LULL_KERNEL_RT_MUTEX
-           : flags & PERCPU
-               ? flags & WRITE ? LULL_KERNEL_PERCPU_RWSEM_WRITE : LULL_KERNEL_PERCPU_RWSEM_READ
-           : flags & WRITE ? LULL_KERNEL_RWSEM_WRITE
-           : flags & READ  ? LULL_KERNEL_RWSEM_READ
-                           : LULL_KERNEL_SEMAPHORE;
+    enum { SPIN = 1, READ = 2, WRITE = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
+    static const struct {
+        uint8_t flags, lock;
+    } kinds[] = {
+        {SPIN, LULL_KERNEL_LOCK_NONE},
+        {MUTEX, LULL_KERNEL_MUTEX},
+        {RT, LULL_KERNEL_RT_MUTEX},
+        {PERCPU | WRITE, LULL_KERNEL_PERCPU_RWSEM_WRITE},
+        {PERCPU, LULL_KERNEL_PERCPU_RWSEM_READ},
+        {WRITE, LULL_KERNEL_RWSEM_WRITE},
+        {READ, LULL_KERNEL_RWSEM_READ},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if ((flags & kinds[i].flags) == kinds[i].flags) {
+            return kinds[i].lock;
+        }
+    }
+    return LULL_KERNEL_SEMAPHORE;
 }
 
 static void use_contention(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -175,7 +175,7 @@ def run(tracer):
         known, out = question(tracer, folder, is_before=False)
         check_all(tracer, known, out)
         check_prevented(tracer, sorted((one for one in known if one["kind"] == PREVENTED), key=lambda one: one["number"]), out)
-        without_holders(tracer, known[0], out)
+        without_holders(tracer, next(one for one in known if one["kind"] in KINDS), out)
 
 
 if len(sys.argv) == 3:

@@ -290,7 +290,7 @@ const struct lull_verb lull_verb_why = {
         "   \"lost_events\",\"lost_packets\",\n"
         "   \"contributions\":[{\"sentence\",\"host\",\"comm\",\"state\",\"cause\",\"detail\",\n"
         "     \"tid\",\"other_tid\",\"lock\":{\"host\",\"comm\",\"call\",\"holder\",\n"
-        "     \"holder_tid\",\"is_worker\"},\"details\":[{…,\"tid\",\"inside\",\"difference_ns\"}],\n"
+        "     \"holder_tid\",\"is_worker\",\"is_kernel\"},\"details\":[{…,\"tid\",\"inside\",\"difference_ns\"}],\n"
         "     \"through\",\n"
         "     \"started_by\",\"command_line\",\n"
         "     \"difference_ns\",\"share\",\"low_ns\",\"high_ns\",\"slow_ns\",\"typical_ns\",\n"

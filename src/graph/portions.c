@@ -55,14 +55,15 @@ static gboolean equal_portions(gconstpointer a, gconstpointer b)
 static guint hash_lock(gconstpointer key)
 {
     const struct lull_lock *l = key;
-    return hash_pointers(l->comm, l->holder, g_direct_hash(l->call) + 2 * l->host + l->is_worker);
+    return hash_pointers(l->comm, l->holder,
+                         g_direct_hash(l->call) + 4 * l->host + 2 * l->is_kernel + l->is_worker);
 }
 
 static gboolean equal_locks(gconstpointer a, gconstpointer b)
 {
     const struct lull_lock *x = a, *y = b;
     return x->host == y->host && x->comm == y->comm && x->call == y->call &&
-           x->holder == y->holder && x->is_worker == y->is_worker;
+           x->holder == y->holder && x->is_worker == y->is_worker && x->is_kernel == y->is_kernel;
 }
 
 struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
@@ -142,13 +143,14 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
 {
     const struct lull_execgraph *eg = portions->eg;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    if (!reason || reason->call == LULL_NONE) {
+    if (!reason || (reason->call == LULL_NONE && !(reason->lock && reason->fault))) {
         return LULL_NONE;
     }
     const struct evidence *evidence = &eg->evidence.items[detail];
     const char *call = lull_model_label(eg->model, reason->call);
     const enum lull_wait_kind kind = lull_wait_reason_kind(eg->model, reason);
-    const bool is_lock = kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX;
+    const bool is_kernel = kind == LULL_WAIT_KERNEL_LOCK;
+    const bool is_lock = kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX || is_kernel;
     if (!is_lock &&
         (evidence->waker == LULL_NONE || !lull_wait_reason_is_signalled(eg->model, reason) ||
          !lull_lineage_are_workers(eg->model, line, evidence->waker, time_ns))) {
@@ -158,9 +160,10 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
     struct lull_lock lock = {
         .host = lull_model_task(eg->model, line)->host,
         .comm = kind_of(portions, line, time_ns),
-        .call = intern(portions, call),
+        .call = call ? intern(portions, call) : NULL,
         .holder = *holder == LULL_NONE ? NULL : kind_of(portions, *holder, time_ns),
         .is_worker = !is_lock,
+        .is_kernel = is_kernel,
     };
     return number_of(portions->lock_numbers, portions->locks, &lock, sizeof lock);
 }

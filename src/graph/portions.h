@@ -18,14 +18,15 @@ struct lull_portion {
 };
 
 /* A wait for something that another task holds: in a system call that exists for that (futex, flock,
- * …), or in any for the signal of another worker of the same server, which such servers use for
+ * …), for a lock of the kernel, or in any for the signal of another worker of the same server, which such servers use for
  * their own locks; what brings data is no lock. What the path did meanwhile, the holder's doing, lies within. */
 struct lull_lock {
     uint32_t host;
     const char *comm;   /* who waited */
-    const char *call;   /* "futex" */
+    const char *call;   /* "futex"; NULL: none, but a page fault */
     const char *holder; /* who ended the wait; NULL: not known */
     bool is_worker;     /* the holder is another worker of the same server, in any call */
+    bool is_kernel;     /* a lock of the kernel, in any call */
 };
 
 /* How long one sample was about one portion. */

@@ -161,6 +161,36 @@ def check_open(folder):
     tap.ok([(row['cause'], row['object']) for row in rows] == [('not ended', 'descriptor 1')], 'waits says that it has not', rows)
 
 
+def check_why(folder):
+    """Of writes and page faults some are slow, as another has a lock of the kernel."""
+    machine = Locks()
+    machine.switch(0, TASK, 0)
+
+    def write(is_slow):
+        machine.passes(1)
+        if is_slow:
+            machine.waits_for_lock(20, WRITER)
+    for number in range(12):
+        machine.call('write', lambda is_slow=number in (4, 9): write(is_slow))
+        machine.passes(1)
+    for number in range(12):
+        machine.event('task:begins', {'n': number})
+        machine.passes(1)
+        if number in (4, 9):
+            machine.waits_for_lock(20, READER)
+        machine.event('task:ends', {'n': number})
+        machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    calls = 'w : $evt.$name == "syscall_entry_write" : $evt.$name == "syscall_exit_write" && $evt.$tid == $begin.$evt.$tid'
+    pieces = 'p : $evt.$name == "task:begins" : $evt.$name == "task:ends" && $evt.$tid == $begin.$evt.$tid'
+    for period, where, in_call in (calls, 'write', 'write'), (pieces, 'a page fault', None):
+        text = machine.answers(folder, 'why', '--period', period)
+        tap.ok(f'worker is waiting in {where} for a kernel lock held by holder/{HOLDER}; meanwhile holder/{HOLDER} is running' in text, f'why says so, of {where}', text)
+        lock = json.loads(machine.answers(folder, 'why', '--json', '--period', period))['kinds'][0]['contributions'][0]['lock']
+        tap.ok((lock['comm'], lock['call'], lock['holder'], lock['holder_tid'], lock['is_kernel'], lock['is_worker']) == ('worker', in_call, 'holder', HOLDER, True, False),
+               f'in members, too, of {where}', lock)
+
+
 def check_pages(folder):
     """Who writes to an eventfd what is in a mapped file waits for a page of that, which another provides by what it writes to a device: not
     for the eventfd. A page that was there is none to wait for."""
@@ -213,6 +243,6 @@ def check_pages(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for check in check_kinds, check_which, check_without_call, check_open, check_pages:
+    for check in check_kinds, check_which, check_without_call, check_open, check_why, check_pages:
         check(os.path.join(folder, check.__name__))
 tap.done()

@@ -50,6 +50,7 @@ static struct json_object *lock_to_json(const struct lull_why_shown *why,
     lull_json_add_text(object, "holder", lock->holder);
     add_tid(object, "holder_tid", contribution->other_tid);
     json_object_object_add(object, "is_worker", json_object_new_boolean(lock->is_worker));
+    json_object_object_add(object, "is_kernel", json_object_new_boolean(lock->is_kernel));
     return object;
 }
 

@@ -135,7 +135,7 @@ static void append_lock(GString *out, const struct lull_why_shown *why,
                         const struct lull_contribution *contribution, bool ascii)
 {
     const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
-    const bool is_futex = g_str_has_prefix(lock->call, "futex");
+    const bool is_futex = !lock->is_kernel && g_str_has_prefix(lock->call, "futex");
     append_name(out, why, lock->comm, LULL_SEVERAL_TIDS, lock->host, ascii);
     if (lock->is_worker) {
         g_string_append_printf(out, " is waiting in %s for ", lock->call);
@@ -144,8 +144,9 @@ static void append_lock(GString *out, const struct lull_why_shown *why,
         append_meanwhile(out, why, contribution, ascii);
         return;
     }
-    g_string_append_printf(out, " is waiting in %s for a lock%s", lock->call,
-                           is_futex ? " (or a signal)" : "");
+    g_string_append_printf(out, " is waiting in %s for a %slock%s",
+                           lock->call ? lock->call : "a page fault",
+                           lock->is_kernel ? "kernel " : "", is_futex ? " (or a signal)" : "");
     if (!lock->holder) {
         g_string_append(out, "; who held it is not in the trace");
         return;

@@ -106,17 +106,28 @@ static bool has_faulted(const struct lull_faults *faults, const struct lull_stat
            !(fact->call && note->fault_ns < fact->call->start_ns);
 }
 
+/* Whether who ended the wait is a file system (fuse(4)), or provides pages of another program's memory (userfaultfd(2)). */
+static bool is_provided(const struct lull_model *model, const struct lull_wakeup *wakeup)
+{
+    const bool has_file = wakeup && wakeup->cause == LULL_CAUSE_TASK && wakeup->file != LULL_NONE;
+    const uint32_t path = has_file ? lull_model_file(model, wakeup->file)->path : LULL_NONE;
+    return has_file && (g_strcmp0(lull_model_label(model, path), "/dev/fuse") == 0 ||
+                        lull_wait_file_is(model, wakeup->file, "a userfaultfd"));
+}
+
 /* The kernel uses a page that a call is given, and sleeps for that, not for what the call is about: so deeply that no signal ends
- * it, and for a disk only where it reads none itself. */
+ * it, but where a program provides pages, and for a disk only where it reads none itself. */
 static bool needs_page(const struct lull_faults *faults, const struct lull_model *model,
                        const struct lull_state_fact *fact)
 {
-    if (fact->letter != 'D' || !has_faulted(faults, fact)) {
+    if (!has_faulted(faults, fact)) {
         return false;
     }
-    const char *call = lull_model_label(model, fact->syscall);
-    return !fact->wakeup || fact->wakeup->cause != LULL_CAUSE_DISK ||
-           (call && call_kind_find(call)->io == LULL_IO_WRITE);
+    if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_DISK) {
+        const char *call = lull_model_label(model, fact->syscall);
+        return fact->letter == 'D' && call && call_kind_find(call)->io == LULL_IO_WRITE;
+    }
+    return fact->letter == 'D' || is_provided(model, fact->wakeup);
 }
 
 static enum lull_fault of_file(const struct lull_fault_note *note, struct lull_wait_reason *reason)

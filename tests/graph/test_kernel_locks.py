@@ -211,11 +211,11 @@ def check_pages(folder):
     machine.wakes(HOLDER)
     machine.switch(HOLDER, TASK, 1)
 
-    def to_eventfd(ms, has_fault):
+    def to_eventfd(ms, has_fault, state=2):
         if has_fault:
             machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
         machine.passes(0.01)
-        machine.hands_over(ms, HOLDER, write(7))
+        machine.hands_over(ms, HOLDER, write(7), state)
     def after_fault(wait):
         machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
         machine.passes(0.01)
@@ -226,6 +226,8 @@ def check_pages(folder):
     machine.event('mm_filemap_fault', {'i_ino': 4711, 's_dev': 7, 'index': 3})
     machine.passes(0.01)
     call('write', {'fd': 4, 'count': 16}, 16, lambda: to_eventfd(5, False), tid=TASK)
+    # File systems that are programs have who asks them sleep so that a signal can end it.
+    call('write', {'fd': 4, 'count': 16}, 16, lambda: to_eventfd(10, True, 1), tid=TASK)
     # A page that was there after all, and then: what a signal could end, a lock, and a disk, from which a read reads.
     call('write', {'fd': 4, 'count': 16}, 16, lambda: after_fault(lambda: machine.hands_over(6, HOLDER, state=1)), tid=TASK)
     call('write', {'fd': 4, 'count': 16}, 16, lambda: after_fault(lambda: machine.waits_for_lock(7, WRITER)), tid=TASK)
@@ -236,7 +238,7 @@ def check_pages(folder):
     tap.ok(waits.get(3, {}).get('detail') == f'in write, in a page fault of /far/file, woken by holder/{HOLDER}' and kind_of(waits[3]) == 'fault' and
            waits[3]['reason']['object'] == '/far/file', 'for the page', waits)
     tap.ok([waits.get(ms, {}).get('detail') for ms in (4, 5)] == [f'in write to an eventfd, woken by holder/{HOLDER}'] * 2, 'by what does not write to the eventfd', waits)
-    tap.ok([kind_of(waits[ms]) for ms in (6, 7, 8, 9)] == ['event', 'kernel lock', None, 'fault'] and 'page fault' not in waits[7]['detail'],
+    tap.ok([kind_of(waits[ms]) for ms in (6, 7, 8, 9, 10)] == ['event', 'kernel lock', None, 'fault', 'fault'] and 'page fault' not in waits[7]['detail'],
            'what comes after a page that was there', waits)
     text = machine.answers(folder, 'critpath', '--tid', str(TASK))
     tap.ok('waited for by worker in write, in a page fault of /far/file' in text, 'the first screen says so', text)
